@@ -1,0 +1,206 @@
+#include "ir/device_groups.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+namespace minihlo {
+namespace {
+
+constexpr int64_t kMaxDevices = int64_t{1} << 24;
+
+// The product of positive numbers, or -1 where one is not positive or the product exceeds
+// kMaxDevices.
+int64_t product(std::span<const int64_t> sizes) {
+  int64_t result = 1;
+  for (int64_t size : sizes) {
+    if (size <= 0 || size > kMaxDevices) return -1;
+    result *= size;
+    if (result > kMaxDevices) return -1;
+  }
+  return result;
+}
+
+// The elements of `values`, an array of `dims`, with its axes in the order `perm`.
+std::vector<int64_t> transpose(const std::vector<int64_t>& values, std::span<const int64_t> dims,
+                               std::span<const int64_t> perm) {
+  std::vector<int64_t> strides(dims.size(), 1);
+  for (size_t i = dims.size(); i-- > 1;) strides[i - 1] = strides[i] * dims[i];
+  std::vector<int64_t> result(values.size());
+  std::vector<int64_t> index(dims.size(), 0);
+  int64_t from = 0;
+  for (int64_t& element : result) {
+    element = values[static_cast<size_t>(from)];
+    for (size_t axis = perm.size(); axis-- > 0;) {
+      int64_t dim = perm[axis];
+      from += strides[dim];
+      if (++index[axis] < dims[dim]) break;
+      from -= strides[dim] * dims[dim];
+      index[axis] = 0;
+    }
+  }
+  return result;
+}
+
+bool is_permutation(std::span<const int64_t> perm, size_t size) {
+  if (perm.size() != size) return false;
+  std::vector<bool> seen(size, false);
+  for (int64_t p : perm) {
+    if (p < 0 || p >= static_cast<int64_t>(size) || seen[static_cast<size_t>(p)]) return false;
+    seen[static_cast<size_t>(p)] = true;
+  }
+  return true;
+}
+
+std::string check_iota(const IotaOrder& iota) {
+  int64_t size = product(iota.reshape_dims);
+  if (size < 0) return "its sizes must be positive and multiply to at most 2^24";
+  if (product(iota.dims) != size) return "its sizes do not multiply to those behind <=";
+  if (!iota.transpose_perm.empty() &&
+      !is_permutation(iota.transpose_perm, iota.reshape_dims.size())) {
+    return "T(...) is no permutation of the axes";
+  }
+  return "";
+}
+
+std::string check_mesh(const DeviceMesh& mesh) {
+  if (mesh.maximal) return "a mesh of one device has no groups";
+  std::vector<int64_t> sizes;
+  for (const MeshAxis& axis : mesh.axes) sizes.push_back(axis.size);
+  int64_t size = product(sizes);
+  if (size < 0) return "its axes must be positive and multiply to at most 2^24";
+  if (!mesh.device_ids.empty() && static_cast<int64_t>(mesh.device_ids.size()) != size) {
+    return "device_ids does not list as many devices as the mesh has";
+  }
+  if (mesh.order) {
+    if (product(mesh.order->reshape_dims) != size) return "device_ids does not fit the mesh";
+    if (!mesh.order->transpose_perm.empty() &&
+        !is_permutation(mesh.order->transpose_perm, mesh.order->reshape_dims.size())) {
+      return "T(...) is no permutation of the axes";
+    }
+  }
+  return "";
+}
+
+// A mesh axis cut into the parts that some reference names.
+struct Part {
+  size_t axis;
+  int64_t pre;  // product of the parts of the same axis before it
+  int64_t size;
+  int rank;  // position among the listed axes, or -1
+};
+
+// The mesh's axes, split where references name a part; empty when a reference fits no axis.
+std::vector<Part> split_axes(const DeviceMesh& mesh, std::span<const AxisRef> refs) {
+  std::vector<Part> parts;
+  size_t matched = 0;
+  for (size_t axis = 0; axis < mesh.axes.size(); ++axis) {
+    std::vector<std::pair<AxisRef, int>> own;
+    for (size_t i = 0; i < refs.size(); ++i) {
+      if (refs[i].name == mesh.axes[axis].name) own.push_back({refs[i], static_cast<int>(i)});
+    }
+    matched += own.size();
+    std::sort(own.begin(), own.end(),
+              [](const auto& a, const auto& b) { return a.first.pre < b.first.pre; });
+    int64_t size = mesh.axes[axis].size;
+    int64_t done = 1;
+    for (const auto& [ref, rank] : own) {
+      int64_t pre = ref.pre == 0 ? 1 : ref.pre;
+      int64_t part = ref.pre == 0 ? size : ref.size;
+      if (part <= 0 || pre % done != 0 || pre > size || size % pre != 0 ||
+          (size / pre) % part != 0) {
+        return {};
+      }
+      if (pre > done) parts.push_back({axis, done, pre / done, -1});
+      parts.push_back({axis, pre, part, rank});
+      done = pre * part;
+    }
+    if (done < size || own.empty()) parts.push_back({axis, done, size / done, -1});
+  }
+  if (matched != refs.size()) return {};
+  return parts;
+}
+
+}  // namespace
+
+int64_t IotaOrder::size() const { return product(reshape_dims); }
+
+std::vector<int64_t> IotaOrder::materialize() const {
+  std::vector<int64_t> iota(static_cast<size_t>(size()));
+  std::iota(iota.begin(), iota.end(), 0);
+  if (transpose_perm.empty()) return iota;
+  return transpose(iota, reshape_dims, transpose_perm);
+}
+
+int64_t DeviceMesh::size() const {
+  int64_t result = 1;
+  for (const MeshAxis& axis : axes) result *= axis.size;
+  return result;
+}
+
+std::vector<int64_t> DeviceMesh::materialize() const {
+  if (!device_ids.empty()) return {device_ids.begin(), device_ids.end()};
+  if (order) return order->materialize();
+  std::vector<int64_t> iota(static_cast<size_t>(size()));
+  std::iota(iota.begin(), iota.end(), 0);
+  return iota;
+}
+
+std::string DeviceGroups::check() const {
+  switch (form) {
+    case Form::kLists:
+      return "";
+    case Form::kIota:
+      if (iota->dims.size() != 2) return "it needs two sizes: groups, and devices in each";
+      return check_iota(*iota);
+    case Form::kMesh:
+      if (std::string wrong = check_mesh(*mesh); !wrong.empty()) return wrong;
+      if (split_axes(*mesh, axes).empty() && !(axes.empty() && mesh->axes.empty())) {
+        return "an axis is not one of the mesh, or overlaps another";
+      }
+      return "";
+  }
+  return "";
+}
+
+std::vector<std::vector<int64_t>> DeviceGroups::materialize() const {
+  std::vector<std::vector<int64_t>> groups;
+  auto cut = [&](const std::vector<int64_t>& ids, size_t group_size) {
+    for (size_t i = 0; i < ids.size(); i += group_size) {
+      groups.emplace_back(ids.begin() + static_cast<int64_t>(i),
+                          ids.begin() + static_cast<int64_t>(i + group_size));
+    }
+  };
+  switch (form) {
+    case Form::kLists:
+      for (std::span<const int64_t> list : lists) groups.emplace_back(list.begin(), list.end());
+      break;
+    case Form::kIota:
+      cut(iota->materialize(), static_cast<size_t>(iota->dims[1]));
+      break;
+    case Form::kMesh: {
+      // Unlisted parts first, in the order of the mesh, count the groups; the listed ones, in the
+      // order of the list, are the ranks.
+      std::vector<Part> parts = split_axes(*mesh, axes);
+      std::vector<int64_t> dims, perm;
+      size_t group_size = 1;
+      for (const Part& part : parts) dims.push_back(part.size);
+      for (size_t i = 0; i < parts.size(); ++i) {
+        if (parts[i].rank < 0) perm.push_back(static_cast<int64_t>(i));
+      }
+      for (int rank = 0; rank < static_cast<int>(axes.size()); ++rank) {
+        for (size_t i = 0; i < parts.size(); ++i) {
+          if (parts[i].rank != rank) continue;
+          perm.push_back(static_cast<int64_t>(i));
+          group_size *= static_cast<size_t>(parts[i].size);
+        }
+      }
+      cut(transpose(mesh->materialize(), dims, perm), group_size);
+      break;
+    }
+  }
+  return groups;
+}
+
+}  // namespace minihlo

@@ -1,0 +1,90 @@
+// Errors, warnings and notes about a module, located in its source text.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/instruction.h"
+
+namespace minihlo {
+
+/// A text and where it came from. Views into it stay valid as long as it lives.
+class Source {
+ public:
+  /// Takes the text over.
+  static std::shared_ptr<const Source> from_string(std::string name, std::string text);
+  /// Maps or reads a file; `-` is standard input. Null, with the system's reason in `error`, when
+  /// that fails.
+  static std::shared_ptr<const Source> from_file(const std::string& path, std::string& error);
+  ~Source();
+  Source(const Source&) = delete;
+  Source& operator=(const Source&) = delete;
+
+  const std::string& name() const { return name_; }
+  std::string_view text() const { return text_; }
+
+  struct Position {
+    int64_t line;          // from 1
+    int64_t column;        // from 1, in bytes
+    std::string_view row;  // the whole line, without its end
+  };
+  Position position(uint32_t offset) const;
+
+ private:
+  Source() = default;
+  std::string name_;
+  std::string storage_;
+  std::string_view text_;
+  void* mapping_ = nullptr;
+  size_t mapping_size_ = 0;
+};
+
+enum class Severity : uint8_t { kError, kWarning, kNote };
+
+struct Diagnostic {
+  Severity severity = Severity::kError;
+  std::string rule;     // a stable name of what was broken, such as "unknown-opcode"
+  std::string message;  // lower case, no full stop
+  Location location;
+  struct Note {
+    std::string message;
+    Location location;  // length 0: no place of its own
+  };
+  std::vector<Note> notes;
+  std::string instruction;  // the name of the instruction at fault, where there is one
+};
+
+/// Collects diagnostics of one source. Past `limit` errors further ones are only counted.
+class Diagnostics {
+ public:
+  explicit Diagnostics(std::shared_ptr<const Source> source = nullptr, size_t limit = 100);
+
+  Diagnostic& error(std::string rule, Location location, std::string message);
+  Diagnostic& warning(std::string rule, Location location, std::string message);
+
+  const std::vector<Diagnostic>& all() const { return all_; }
+  size_t error_count() const { return error_count_; }
+  bool ok() const { return error_count_ == 0; }
+  bool full() const { return error_count_ >= limit_; }
+  const Source* source() const { return source_.get(); }
+
+  /// file:line:col: error: message, the line, a caret under the place, notes; one after another.
+  std::string to_string() const;
+
+ private:
+  Diagnostic& add(Severity severity, std::string rule, Location location, std::string message);
+
+  std::shared_ptr<const Source> source_;
+  size_t limit_;
+  size_t error_count_ = 0;
+  std::vector<Diagnostic> all_;
+  Diagnostic overflow_;
+};
+
+/// The candidate closest to a misspelt word, or empty when none is close.
+std::string_view closest(std::string_view word, const std::vector<std::string_view>& candidates);
+
+}  // namespace minihlo

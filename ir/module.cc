@@ -1,0 +1,212 @@
+#include "ir/module.h"
+
+#include <algorithm>
+#include <cassert>
+#include <charconv>
+
+#include <fmt/format.h>
+
+namespace minihlo {
+
+Instruction* Computation::append(Opcode opcode, std::string_view name, const Shape* shape,
+                                 std::span<Instruction* const> operands,
+                                 std::span<const Attribute> attributes, Location location) {
+  Arena& arena = module_->arena();
+  Instruction* made = arena.make<Instruction>();
+  made->opcode_ = opcode;
+  made->name_ = name.data();
+  made->name_size_ = static_cast<uint32_t>(name.size());
+  made->shape_ = shape;
+  made->number_ = static_cast<uint32_t>(instructions_.size());
+  made->parent_ = this;
+  made->location_ = location;
+  std::span<Instruction*> operand_copy = arena.array<Instruction*>(operands.size());
+  std::copy(operands.begin(), operands.end(), operand_copy.begin());
+  made->operands_ = operand_copy.data();
+  made->operand_count_ = static_cast<uint32_t>(operands.size());
+  std::span<Attribute> attribute_copy = arena.array<Attribute>(attributes.size());
+  std::copy(attributes.begin(), attributes.end(), attribute_copy.begin());
+  made->attributes_ = attribute_copy.data();
+  made->attribute_count_ = static_cast<uint16_t>(attributes.size());
+  instructions_.push_back(made);
+  if (opcode == Opcode::kParameter) {
+    // A number beyond the number of instructions can't be filled: the verifier reports it.
+    size_t number = static_cast<size_t>(made->get(attr::parameter_number));
+    if (number < parameters_.size()) {
+      if (!parameters_[number]) parameters_[number] = made;
+    } else if (number <= parameters_.size() + 65536) {
+      parameters_.resize(number + 1, nullptr);
+      parameters_[number] = made;
+    }
+  }
+  return made;
+}
+
+void Computation::set_instructions(std::vector<Instruction*> instructions) {
+  instructions_ = std::move(instructions);
+  parameters_.clear();
+  for (size_t i = 0; i < instructions_.size(); ++i) {
+    Instruction* instruction = instructions_[i];
+    instruction->number_ = static_cast<uint32_t>(i);
+    if (instruction->opcode() != Opcode::kParameter) continue;
+    size_t number = static_cast<size_t>(instruction->get(attr::parameter_number));
+    if (number >= parameters_.size()) parameters_.resize(number + 1, nullptr);
+    parameters_[number] = instruction;
+  }
+}
+
+Module::Module(std::string_view name, std::shared_ptr<ShapePool> shapes)
+    : shapes_(shapes ? std::move(shapes) : std::make_shared<ShapePool>()),
+      arena_(std::make_shared<Arena>()) {
+  set_name(name);
+}
+
+Module::~Module() = default;
+
+Computation* Module::add_computation(std::string_view name, Location location) {
+  owned_.push_back(std::make_unique<Computation>());
+  Computation* computation = owned_.back().get();
+  computation->module_ = this;
+  computation->name_ = name;
+  computation->location_ = location;
+  computation->number_ = static_cast<uint32_t>(computations_.size());
+  computations_.push_back(computation);
+  return computation;
+}
+
+void Module::retain_computations(const std::function<bool(const Computation&)>& keep) {
+  std::erase_if(owned_, [&](const auto& computation) { return !keep(*computation); });
+  computations_.clear();
+  for (const auto& computation : owned_) {
+    computation->number_ = static_cast<uint32_t>(computations_.size());
+    computations_.push_back(computation.get());
+  }
+}
+
+size_t Module::instruction_count() const {
+  size_t count = 0;
+  for (const Computation* computation : computations_) count += computation->size();
+  return count;
+}
+
+std::unique_ptr<Module> Module::clone() const {
+  auto copy = std::make_unique<Module>(std::string_view(), shapes_);
+  copy->name_ = name_;
+  copy->kept_ = kept_;
+  copy->kept_.push_back(arena_);
+  copy->attributes_ = attributes_;
+  copy->stack_frames_ = stack_frames_;
+
+  for (const Computation* from : computations_) {
+    Computation* to = copy->add_computation(from->name(), from->location());
+    to->execution_thread_ = from->execution_thread_;
+    to->instructions_.reserve(from->size());
+  }
+  auto mapped = [&](const Computation* from) { return copy->computations_[from->number()]; };
+  std::vector<Instruction*> operands;
+  for (const Computation* from : computations_) {
+    Computation* to = mapped(from);
+    for (const Instruction* instruction : from->instructions()) {
+      operands.clear();
+      for (const Instruction* operand : instruction->operands()) {
+        operands.push_back(to->instructions_[operand->number()]);
+      }
+      Instruction* made = copy->arena_->make<Instruction>(*instruction);
+      made->parent_ = to;
+      std::span<Instruction*> own = copy->arena_->array<Instruction*>(operands.size());
+      std::copy(operands.begin(), operands.end(), own.begin());
+      made->operands_ = own.data();
+      to->instructions_.push_back(made);
+
+      // Attributes are shared but for those that point at instructions or computations.
+      for (const Attribute& attribute : instruction->attributes()) {
+        Attribute changed = attribute;
+        switch (info(attribute.id).kind) {
+          case AttributeKind::kComputation:
+            changed.data = mapped(attribute_value<Computation*>(attribute));
+            break;
+          case AttributeKind::kComputations: {
+            auto list = attribute_value<std::span<Computation* const>>(attribute);
+            std::span<Computation*> fresh = copy->arena_->array<Computation*>(list.size());
+            std::transform(list.begin(), list.end(), fresh.begin(), mapped);
+            changed.data = fresh.data();
+            break;
+          }
+          case AttributeKind::kInstructions: {
+            auto list = attribute_value<std::span<Instruction* const>>(attribute);
+            std::span<Instruction*> fresh = copy->arena_->array<Instruction*>(list.size());
+            std::transform(list.begin(), list.end(), fresh.begin(),
+                           [&](const Instruction* i) { return to->instructions_[i->number()]; });
+            changed.data = fresh.data();
+            break;
+          }
+          default:
+            continue;
+        }
+        made->set(changed);
+      }
+    }
+    for (const Instruction* parameter : from->parameters_) {
+      to->parameters_.push_back(parameter ? to->instructions_[parameter->number()] : nullptr);
+    }
+    if (from->root_) to->root_ = to->instructions_[from->root_->number()];
+  }
+  if (entry_) copy->entry_ = mapped(entry_);
+  return copy;
+}
+
+void Module::set(const Attribute& attribute) {
+  for (Attribute& own : attributes_) {
+    if (own.id == attribute.id) {
+      own = attribute;
+      return;
+    }
+  }
+  attributes_.push_back(attribute);
+}
+
+void Module::erase(AttributeId id) {
+  std::erase_if(attributes_, [&](const Attribute& attribute) { return attribute.id == id; });
+}
+
+std::string_view Module::unique_instruction_name(std::string_view base) {
+  if (names_.empty()) {
+    for (const Computation* computation : computations_) {
+      for (const Instruction* instruction : computation->instructions()) {
+        names_.emplace(instruction->name(), 1);
+      }
+    }
+  }
+  // XLA's rule (name_uniquer.cc): a trailing .NUMBER is the counter, not part of the name.
+  std::string_view stem = base;
+  size_t dot = stem.rfind('.');
+  if (dot != stem.npos && dot > 0 && dot + 1 < stem.size() &&
+      stem.find_first_not_of("0123456789", dot + 1) == stem.npos) {
+    stem = stem.substr(0, dot);
+  }
+  if (!names_.contains(base)) {
+    std::string_view kept = keep_name(base);
+    names_.emplace(kept, 1);
+    return kept;
+  }
+  int64_t& next = names_.try_emplace(keep_name(stem), 1).first->second;
+  for (;;) {
+    std::string candidate = fmt::format("{}.{}", stem, next++);
+    if (names_.contains(candidate)) continue;
+    std::string_view kept = keep_name(candidate);
+    names_.emplace(kept, 1);
+    return kept;
+  }
+}
+
+int64_t Module::next_channel_id() const {
+  int64_t largest = 0;
+  for (const Computation* computation : computations_) {
+    for (const Instruction* instruction : computation->instructions()) {
+      largest = std::max(largest, instruction->get(attr::channel_id));
+    }
+  }
+  return largest + 1;
+}
+
+}  // namespace minihlo

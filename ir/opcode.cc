@@ -1,0 +1,117 @@
+#include "ir/opcode.h"
+
+#include <array>
+#include <string_view>
+#include <unordered_map>
+
+namespace minihlo {
+namespace {
+
+constexpr std::string_view kAttributeIds[] = {
+#define ATTRIBUTE(id, text, kind) #id,
+#define WORD_ATTRIBUTE(id, text, type, words) #id,
+#include "ir/attributes.def"
+#undef ATTRIBUTE
+#undef WORD_ATTRIBUTE
+};
+
+constexpr AttributeUse attribute_use(std::string_view text) {
+  AttributeUse use{AttributeId{}, false, AttributeUse::Printed::kUnlessDefault};
+  for (;; text.remove_suffix(1)) {
+    if (text.ends_with('*')) {
+      use.required = true;
+    } else if (text.ends_with('!')) {
+      use.printed = AttributeUse::Printed::kAlways;
+    } else if (text.ends_with('?')) {
+      use.printed = AttributeUse::Printed::kWherePresent;
+    } else {
+      break;
+    }
+  }
+  for (size_t i = 0; i < std::size(kAttributeIds); ++i) {
+    if (kAttributeIds[i] == text) {
+      use.id = static_cast<AttributeId>(i);
+      return use;
+    }
+  }
+  throw "opcodes.def names an attribute that attributes.def does not have";
+}
+
+constexpr size_t count_words(std::string_view text) {
+  size_t count = text.empty() ? 0 : 1;
+  for (char c : text) count += c == ' ';
+  return count;
+}
+
+// A blank-separated list of attribute ids, read while compiling.
+template <size_t count>
+constexpr std::array<AttributeUse, count> attribute_uses(std::string_view text) {
+  std::array<AttributeUse, count> uses{};
+  for (size_t i = 0; i < count; ++i) {
+    size_t blank = text.find(' ');
+    uses[i] = attribute_use(text.substr(0, blank));
+    text.remove_prefix(blank == text.npos ? text.size() : blank + 1);
+  }
+  return uses;
+}
+
+#define OPCODE(name, text, min, max, family, shape, attributes) \
+  constexpr auto name##Attributes = attribute_uses<count_words(attributes)>(attributes);
+#include "ir/opcodes.def"
+#undef OPCODE
+
+constexpr OpcodeInfo kOpcodes[] = {
+#define OPCODE(name, text, min, max, family, shape, attributes) \
+  {text, min, max, Family::family, ResultShape::shape, name##Attributes},
+#include "ir/opcodes.def"
+#undef OPCODE
+};
+
+constexpr std::string_view kCommon =
+    "parameter_replication sharding frontend_attributes control_predecessors statistics "
+    "result_accuracy origin metadata backend_config";
+constexpr auto kCommonAttributes = attribute_uses<count_words(kCommon)>(kCommon);
+
+constexpr std::string_view kModule =
+    "is_scheduled input_output_alias buffer_donor alias_passthrough_params "
+    "entry_computation_layout allow_spmd_sharding_propagation_to_parameters "
+    "allow_spmd_sharding_propagation_to_output replica_count num_partitions frontend_attributes "
+    "origin_recovery_table debug_attributes";
+constexpr auto kModuleAttributes = attribute_uses<count_words(kModule)>(kModule);
+
+constexpr std::string_view kMetadata =
+    "op_type op_name source_file source_line source_end_line source_column source_end_column "
+    "profile_type deduplicated_name preserve_layout scheduling_name stack_frame_id "
+    "metadata_payload";
+constexpr auto kMetadataAttributes = attribute_uses<count_words(kMetadata)>(kMetadata);
+
+}  // namespace
+
+const OpcodeInfo& info(Opcode opcode) { return kOpcodes[static_cast<size_t>(opcode)]; }
+
+std::optional<Opcode> opcode_from(std::string_view text) {
+  static const auto* const table = [] {
+    auto* map = new std::unordered_map<std::string_view, Opcode>;
+    for (int i = 0; i < kOpcodeCount; ++i) (*map)[kOpcodes[i].text] = static_cast<Opcode>(i);
+    return map;
+  }();
+  auto found = table->find(text);
+  if (found == table->end()) return std::nullopt;
+  return found->second;
+}
+
+const AttributeUse* find_attribute_use(Opcode opcode, std::string_view text) {
+  for (const AttributeUse& use : info(opcode).attributes) {
+    if (info(use.id).text == text) return &use;
+  }
+  for (const AttributeUse& use : kCommonAttributes) {
+    if (info(use.id).text == text && use.id != AttributeId::result_accuracy) return &use;
+  }
+  return nullptr;
+}
+
+std::span<const AttributeUse> common_attributes() { return kCommonAttributes; }
+std::span<const AttributeUse> module_attributes() { return kModuleAttributes; }
+std::span<const AttributeUse> metadata_attributes() { return kMetadataAttributes; }
+
+}  // namespace minihlo

@@ -1,0 +1,22 @@
+// Whether a module that parses is a module that means something (xla/service/hlo_verifier.cc).
+#pragma once
+
+#include <cstdint>
+
+#include "ir/diagnostics.h"
+#include "ir/module.h"
+
+namespace minihlo {
+
+struct VerifyOptions {
+  /// The mesh; 0 takes the header's counts. Ids beyond a count that is absent or 1 are a warning
+  /// (XLA takes 1 for unknown), beyond a count above 1 an error.
+  int64_t replicas = 0;
+  int64_t partitions = 0;
+};
+
+/// Reports every broken rule, each with the instruction and the rule's name. Opcodes whose shape
+/// is not inferred are warned about once each: their written shape was taken as it is.
+void verify(const Module& module, const VerifyOptions& options, Diagnostics& diagnostics);
+
+}  // namespace minihlo
