@@ -1,0 +1,90 @@
+#include "ir/numbers.h"
+
+#include <array>
+#include <cmath>
+#include <cstring>
+
+namespace minihlo {
+namespace {
+
+template <class T>
+T load(const std::byte* element) {
+  T value;
+  std::memcpy(&value, element, sizeof(T));
+  return value;
+}
+
+template <class T>
+constexpr bool kIsByteFloat = IsMiniFloat<T>::value && sizeof(T) == 1;
+
+/// The float value of each bit pattern; patterns beyond the width read as their low bits.
+template <class T>
+constexpr std::array<float, 256> decode_table() {
+  constexpr uint32_t kMask = T::kMagnitudeMask | T::kSignMask;
+  std::array<float, 256> table{};
+  for (uint32_t i = 0; i < 256; ++i) {
+    table[i] = static_cast<float>(T::from_bits(static_cast<uint8_t>(i & kMask)));
+  }
+  return table;
+}
+
+template <class Wide>
+void encode_all(ElementType type, const Wide* values, int64_t count, std::byte* elements) {
+  dispatch(type, [&]<class T>(std::type_identity<T>) {
+    if constexpr (IsMiniFloat<T>::value) {
+      T* out = reinterpret_cast<T*>(elements);
+      for (int64_t i = 0; i < count; ++i) out[i] = T(values[i]);
+    }
+  });
+}
+
+}  // namespace
+
+double decode_float(ElementType type, const std::byte* element) {
+  return dispatch(type, [&]<class T>(std::type_identity<T>) -> double {
+    if constexpr (IsMiniFloat<T>::value || std::is_floating_point_v<T>) {
+      return static_cast<double>(load<T>(element));
+    } else {
+      __builtin_unreachable();
+    }
+  });
+}
+
+bool encode_float(ElementType type, double value, std::byte* element) {
+  return dispatch(type, [&]<class T>(std::type_identity<T>) -> bool {
+    if constexpr (IsMiniFloat<T>::value || std::is_floating_point_v<T>) {
+      const T encoded(value);
+      std::memcpy(element, &encoded, sizeof(T));
+      if (!std::isfinite(value)) return true;
+      if constexpr (IsMiniFloat<T>::value) {
+        return T::in_range(value);
+      } else {
+        return std::isfinite(encoded);
+      }
+    } else {
+      __builtin_unreachable();
+    }
+  });
+}
+
+void decode_floats(ElementType type, const std::byte* elements, int64_t count, float* values) {
+  dispatch(type, [&]<class T>(std::type_identity<T>) {
+    if constexpr (kIsByteFloat<T>) {
+      static constexpr std::array<float, 256> kTable = decode_table<T>();
+      for (int64_t i = 0; i < count; ++i) values[i] = kTable[static_cast<uint8_t>(elements[i])];
+    } else if constexpr (IsMiniFloat<T>::value) {
+      const T* in = reinterpret_cast<const T*>(elements);
+      for (int64_t i = 0; i < count; ++i) values[i] = static_cast<float>(in[i]);
+    }
+  });
+}
+
+void encode_floats(ElementType type, const float* values, int64_t count, std::byte* elements) {
+  encode_all(type, values, count, elements);
+}
+
+void encode_floats(ElementType type, const double* values, int64_t count, std::byte* elements) {
+  encode_all(type, values, count, elements);
+}
+
+}  // namespace minihlo
