@@ -89,6 +89,36 @@ constexpr auto kMetadataAttributes = attribute_uses<count_words(kMetadata)>(kMet
 
 const OpcodeInfo& info(Opcode opcode) { return kOpcodes[static_cast<size_t>(opcode)]; }
 
+std::string_view to_string(Family family) {
+  switch (family) {
+    case Family::kStructure:
+      return "structure";
+    case Family::kIdentity:
+      return "identity";
+    case Family::kElementwise:
+      return "elementwise";
+    case Family::kMovement:
+      return "movement";
+    case Family::kReduction:
+      return "reduction";
+    case Family::kContraction:
+      return "contraction";
+    case Family::kCollective:
+      return "collective";
+    case Family::kAsync:
+      return "async";
+    case Family::kEffect:
+      return "effect";
+    case Family::kControl:
+      return "control";
+    case Family::kCustom:
+      return "custom";
+    case Family::kRandom:
+      return "random";
+  }
+  return "";
+}
+
 std::optional<Opcode> opcode_from(std::string_view text) {
   static const auto* const table = [] {
     auto* map = new std::unordered_map<std::string_view, Opcode>;

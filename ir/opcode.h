@@ -30,6 +30,8 @@ enum class Family : uint8_t {
   kCustom,       // custom-call
   kRandom,
 };
+/// The family's name in lists and documentation: "movement".
+std::string_view to_string(Family family);
 
 enum class ResultShape : uint8_t { kGiven, kInferred };
 
