@@ -1,0 +1,208 @@
+#include "tests/runner/runner.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <mutex>
+#include <sstream>
+#include <string>
+#include <thread>
+
+#include <fmt/format.h>
+#include <tl/expected.hpp>
+
+#include "tests/runner/test_file.h"
+
+namespace minihlo::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::steady_clock;
+
+// Long enough for a slow machine under a sanitizer; what hangs must still end.
+constexpr std::chrono::seconds kTimeout{120};
+
+std::string read(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+bool write(const fs::path& path, std::string_view text) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(text.data(), static_cast<std::streamsize>(text.size()));
+  return file.flush().good();
+}
+
+// A folder of its own that goes with the object.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = (fs::temp_directory_path() / "minihlo-test-XXXXXX").string();
+    if (mkdtemp(name.data())) path_ = name;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+struct Outcome {
+  int exit_code;
+  std::string output;
+  std::string error;
+};
+
+// The exit code, or how the process ended otherwise.
+tl::expected<int, std::string> wait_for(pid_t child) {
+  steady_clock::time_point deadline = steady_clock::now() + kTimeout;
+  std::chrono::microseconds pause{200};
+  int status = 0;
+  while (true) {
+    pid_t done = waitpid(child, &status, WNOHANG);
+    if (done == child) break;
+    if (done < 0 && errno != EINTR) return tl::unexpected(std::string("the process is lost\n"));
+    if (steady_clock::now() > deadline) {
+      kill(child, SIGKILL);
+      waitpid(child, &status, 0);
+      return tl::unexpected(fmt::format("still running after {} s\n", kTimeout.count()));
+    }
+    std::this_thread::sleep_for(pause);
+    pause = std::min(pause * 2, std::chrono::microseconds{10000});
+  }
+  if (WIFEXITED(status)) return WEXITSTATUS(status);
+  return tl::unexpected(fmt::format("ended by signal {}\n", strsignal(WTERMSIG(status))));
+}
+
+// Runs a step in `folder`, with its streams in files of `streams`.
+tl::expected<Outcome, std::string> run(const Step& step, const fs::path& tool,
+                                       const fs::path& folder, const fs::path& streams) {
+  fs::path input = streams / "stdin", output = streams / "stdout", error = streams / "stderr";
+  if (!write(input, step.input)) return tl::unexpected(std::string("cannot write the input\n"));
+  std::vector<char*> words{const_cast<char*>("minihlo")};
+  for (const std::string& word : step.words) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  constexpr int kWrite = O_WRONLY | O_CREAT | O_TRUNC;
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, input.c_str(), O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output.c_str(), kWrite, 0600);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, error.c_str(), kWrite, 0600);
+  posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
+  pid_t child = 0;
+  int failure = posix_spawn(&child, tool.c_str(), &actions, nullptr, words.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (failure) {
+    return tl::unexpected(fmt::format("cannot run {}: {}\n", tool.string(), strerror(failure)));
+  }
+  tl::expected<int, std::string> code = wait_for(child);
+  if (!code) return tl::unexpected(code.error() + read(error));
+  return Outcome{*code, read(output), read(error)};
+}
+
+std::string difference(const Step& step, const Outcome& outcome) {
+  std::string found;
+  if (outcome.exit_code != step.exit_code) {
+    found += fmt::format("  exit code {} instead of {}\n", outcome.exit_code, step.exit_code);
+  }
+  std::string output = compare(step.output, outcome.output);
+  if (!output.empty()) found += "  stdout: " + output;
+  std::string error = compare(step.error, outcome.error);
+  if (!error.empty()) found += "  stderr: " + error;
+  if (found.empty()) return "";
+  auto show = [&](std::string_view stream, std::string_view text) {
+    if (!text.empty()) found += fmt::format("  --- {} was\n{}", stream, text);
+  };
+  show("stdout", outcome.output);
+  show("stderr", outcome.error);
+  return fmt::format("  $ {}\n{}", step.command, found);
+}
+
+void expect(Step& step, const Outcome& outcome) {
+  step.exit_code = outcome.exit_code;
+  if (!step.output.contains) step.output.text = outcome.output;
+  if (!step.error.contains) step.error.text = outcome.error;
+}
+
+// What is wrong with a case, or nothing.
+std::string run_case(const fs::path& path, const RunnerOptions& options) {
+  std::string text = read(path);
+  tl::expected<TestFile, std::string> file = parse_test_file(text);
+  if (!file) return fmt::format("  {}\n", file.error());
+  TemporaryFolder folder, streams;
+  if (folder.path().empty() || streams.path().empty()) return "  cannot make a folder\n";
+  std::error_code failure;
+  fs::create_directory_symlink(options.data, folder.path() / "data", failure);
+  if (failure) return fmt::format("  cannot link data: {}\n", failure.message());
+  for (Step& step : file->steps) {
+    for (const FileSection& section : step.files) {
+      if (!write(folder.path() / section.name, section.body)) {
+        return fmt::format("  cannot write {}\n", section.name);
+      }
+    }
+    tl::expected<Outcome, std::string> outcome =
+        run(step, options.tool, folder.path(), streams.path());
+    if (!outcome) return fmt::format("  $ {}\n  {}", step.command, outcome.error());
+    if (options.update) expect(step, *outcome);
+    std::string found = difference(step, *outcome);
+    if (!found.empty()) return found;
+  }
+  if (!options.update) return "";
+  std::string updated = print_test_file(*file);
+  return updated == text || write(path, updated) ? "" : "  cannot be written\n";
+}
+
+}  // namespace
+
+std::vector<fs::path> find_test_files(const std::vector<fs::path>& paths) {
+  std::vector<fs::path> files;
+  for (const fs::path& path : paths) {
+    if (!fs::is_directory(path)) {
+      files.push_back(path);
+      continue;
+    }
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(path)) {
+      if (entry.path().extension() == ".test") files.push_back(entry.path());
+    }
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+RunnerCounts run_test_files(const std::vector<fs::path>& files, const RunnerOptions& options) {
+  RunnerCounts counts;
+  std::atomic<size_t> next = 0;
+  std::mutex mutex;
+  auto work = [&] {
+    for (size_t i = next++; i < files.size(); i = next++) {
+      std::string found = run_case(files[i], options);
+      std::lock_guard lock(mutex);
+      ++(found.empty() ? counts.passed : counts.failed);
+      if (found.empty()) continue;
+      if (!found.ends_with('\n')) found += '\n';
+      fmt::print("FAILED {}\n{}", files[i].string(), found);
+    }
+  };
+  std::vector<std::thread> threads(std::max(1u, std::thread::hardware_concurrency()));
+  for (std::thread& thread : threads) thread = std::thread(work);
+  for (std::thread& thread : threads) thread.join();
+  return counts;
+}
+
+}  // namespace minihlo::testing
