@@ -1,0 +1,40 @@
+// In which order a computation's instructions run, and which values are wanted no longer behind
+// each. Made once a computation.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/module.h"
+
+namespace minihlo {
+
+struct Plan {
+  struct Step {
+    const Instruction* instruction;
+    std::vector<bool> last_use;      // per operand: nobody reads it afterwards, nor twice here
+    std::vector<uint32_t> released;  // numbers of the values that are free behind this step
+  };
+  std::vector<Step> steps;
+};
+
+/// The list's order, with each get-tuple-element drawn up to its tuple, so that the elements of a
+/// tuple have readers of their own as early as possible and can be reused in place.
+Plan make_plan(const Computation& computation);
+
+/// Plans by computation, made at the first question.
+class Plans {
+ public:
+  const Plan& of(const Computation& computation) {
+    std::unique_ptr<Plan>& plan = plans_[&computation];
+    if (!plan) plan = std::make_unique<Plan>(make_plan(computation));
+    return *plan;
+  }
+
+ private:
+  std::unordered_map<const Computation*, std::unique_ptr<Plan>> plans_;
+};
+
+}  // namespace minihlo

@@ -1,0 +1,29 @@
+// Why a walk over a module ended before its end.
+#pragma once
+
+#include <string>
+
+namespace minihlo {
+
+struct Stop {
+  enum class Kind {
+    kInvalid,      // the module means nothing here (ids beyond the mesh, a missing argument, ...)
+    kUnsupported,  // something that is not understood; `what` names it
+    kDeadlock,     // devices wait for others that never come
+    kMismatch,     // devices meet at collectives that do not fit together
+    kMemory,       // more than --max-memory
+    kSteps,        // more than --max-steps
+    kTime,         // more than --timeout
+  };
+
+  Kind kind = Kind::kInvalid;
+  std::string message;  // for a person; several lines where it is a report
+  std::string what;     // kUnsupported: the opcode or feature
+
+  static Stop unsupported(std::string what, std::string message) {
+    return {Kind::kUnsupported, std::move(message), std::move(what)};
+  }
+  static Stop invalid(std::string message) { return {Kind::kInvalid, std::move(message), {}}; }
+};
+
+}  // namespace minihlo

@@ -1,0 +1,185 @@
+#include "sim/walk.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+namespace minihlo {
+
+std::optional<Stop> StepCounter::step() {
+  if (++steps_ > limits_.max_steps) {
+    return Stop{Stop::Kind::kSteps,
+                fmt::format("stopped after {} steps (--max-steps)", limits_.max_steps),
+                {}};
+  }
+  if (limits_.deadline && std::chrono::steady_clock::now() > *limits_.deadline) {
+    return Stop{
+        Stop::Kind::kTime, fmt::format("out of time after {} steps (--timeout)", steps_), {}};
+  }
+  return std::nullopt;
+}
+
+tl::expected<const CollectiveGroups*, Stop> Meetings::of(const Instruction& collective) {
+  auto found = groups_.find(&collective);
+  if (found == groups_.end()) {
+    tl::expected<CollectiveGroups, std::string> groups = collective_groups(collective, mesh_);
+    if (!groups) {
+      return tl::unexpected(
+          Stop::invalid(fmt::format("{}: {}", instruction_place(collective), groups.error())));
+    }
+    found = groups_.emplace(&collective, *std::move(groups)).first;
+  }
+  return &found->second;
+}
+
+bool may_meet(const Instruction& a, const Instruction& b) {
+  if (&a == &b) return true;
+  std::optional<int64_t> channel = a.find(attr::channel_id);
+  return channel && channel == b.find(attr::channel_id);
+}
+
+std::string meeting_conflict(const Instruction& a, const Instruction& b) {
+  if (&a == &b) return "";
+  if (a.opcode() != b.opcode()) {
+    return fmt::format("{} and {}", to_string(a.opcode()), to_string(b.opcode()));
+  }
+  if (!compatible(a.shape(), b.shape())) {
+    return fmt::format("results {} and {}", to_string(a.shape(), false),
+                       to_string(b.shape(), false));
+  }
+  if (a.operand_count() != b.operand_count()) return "they have different numbers of operands";
+  for (size_t i = 0; i < a.operand_count(); ++i) {
+    if (!compatible(a.operand(i)->shape(), b.operand(i)->shape())) {
+      return fmt::format("operands {} and {}", to_string(a.operand(i)->shape(), false),
+                         to_string(b.operand(i)->shape(), false));
+    }
+  }
+  auto dims_a = a.get(attr::dimensions), dims_b = b.get(attr::dimensions);
+  if (!std::ranges::equal(dims_a, dims_b)) return "they work along different dimensions";
+  return "";
+}
+
+std::string device_name(const Mesh& mesh, int64_t device) {
+  return fmt::format("device {} (replica {}, partition {})", device, mesh.replica(device),
+                     mesh.partition(device));
+}
+
+std::string device_list(std::span<const int> devices) {
+  std::vector<int> sorted(devices.begin(), devices.end());
+  std::sort(sorted.begin(), sorted.end());
+  std::string out = sorted.size() == 1 ? "device " : "devices ";
+  for (size_t i = 0; i < sorted.size();) {
+    size_t end = i + 1;
+    while (end < sorted.size() && sorted[end] == sorted[end - 1] + 1) ++end;
+    if (i > 0) out += ", ";
+    out += fmt::to_string(sorted[i]);
+    if (end - i > 1) out += fmt::format("{}{}", end - i == 2 ? ", " : "-", sorted[end - 1]);
+    i = end;
+  }
+  return out;
+}
+
+std::string instruction_place(const Instruction& instruction) {
+  std::string out = fmt::format("%{} = {}", instruction.name(), to_string(instruction.opcode()));
+  std::span<const Attribute> metadata = instruction.get(attr::metadata);
+  std::string_view file = get(metadata, attr::source_file);
+  int64_t line = get(metadata, attr::source_line);
+  const StackFrames& tables = instruction.parent()->module()->stack_frames();
+  auto row = [](const auto& table, int64_t id) {
+    return id >= 1 && id <= static_cast<int64_t>(table.size()) ? &table[static_cast<size_t>(id - 1)]
+                                                               : nullptr;
+  };
+  if (const auto* frame = row(tables.frames, get(metadata, attr::stack_frame_id))) {
+    if (const auto* location = row(tables.file_locations, frame->file_location_id)) {
+      if (const auto* name = row(tables.file_names, location->file_name_id)) file = *name;
+      line = location->line;
+    }
+  }
+  if (!file.empty()) out += fmt::format(" at {}:{}", file, line);
+  return out;
+}
+
+namespace {
+
+const StrandState* state_of(std::span<const StrandState> strands, int64_t device) {
+  for (const StrandState& strand : strands) {
+    if (std::ranges::find(strand.devices, static_cast<int>(device)) != strand.devices.end()) {
+      return &strand;
+    }
+  }
+  return nullptr;
+}
+
+std::string path_text(const StrandState& strand) {
+  return strand.path.empty() ? "" : fmt::format(" [{}]", fmt::join(strand.path, ", "));
+}
+
+// The devices that those of a strand wait for and that do not stand where they would meet them.
+std::vector<int> missing(const StrandState& strand, std::span<const StrandState> strands,
+                         Meetings& meetings) {
+  std::vector<int> result;
+  const CollectiveGroups& groups = **meetings.of(*strand.at);
+  for (int device : strand.devices) {
+    int64_t group = groups.group_of[static_cast<size_t>(device)];
+    if (group < 0) continue;
+    for (int64_t member : groups.group(group)) {
+      const StrandState* other = state_of(strands, member);
+      if (other && other->at && may_meet(*strand.at, *other->at)) continue;
+      if (std::ranges::find(result, static_cast<int>(member)) == result.end()) {
+        result.push_back(static_cast<int>(member));
+      }
+    }
+  }
+  return result;
+}
+
+// Devices each of which waits for the next, and the last for the first; or empty.
+std::vector<int> find_cycle(std::span<const StrandState> strands, Meetings& meetings) {
+  for (const StrandState& start : strands) {
+    if (!start.at) continue;
+    std::vector<const StrandState*> way;
+    const StrandState* at = &start;
+    while (at && at->at && std::ranges::find(way, at) == way.end()) {
+      way.push_back(at);
+      std::vector<int> next = missing(*at, strands, meetings);
+      at = next.empty() ? nullptr : state_of(strands, next[0]);
+    }
+    auto again = std::ranges::find(way, at);
+    if (!at || again == way.end()) continue;
+    std::vector<int> cycle;
+    for (; again != way.end(); ++again) cycle.push_back((*again)->devices[0]);
+    return cycle;
+  }
+  return {};
+}
+
+}  // namespace
+
+Stop deadlock_report(const Mesh& mesh, std::span<const StrandState> strands, Meetings& meetings) {
+  std::string out = "deadlock: nothing can move\n";
+  for (const StrandState& strand : strands) {
+    if (!strand.at) continue;
+    out += fmt::format("  {} wait{} at {}{}\n", device_list(strand.devices),
+                       strand.devices.size() == 1 ? "s" : "", instruction_place(*strand.at),
+                       path_text(strand));
+    for (int device : missing(strand, strands, meetings)) {
+      const StrandState* other = state_of(strands, device);
+      std::string doing = "is not part of this run";
+      if (other && other->at) {
+        doing = "waits at " + instruction_place(*other->at) + path_text(*other);
+      } else if (other) {
+        doing = other->path.empty() ? "has ended" : fmt::format("is {}", other->path.back());
+      }
+      out += fmt::format("    for {}, which {}\n", device_name(mesh, device), doing);
+    }
+  }
+  std::vector<int> cycle = find_cycle(strands, meetings);
+  if (!cycle.empty()) {
+    out += fmt::format("  the cycle: {} -> {}\n", fmt::join(cycle, " -> "), cycle[0]);
+  }
+  out.pop_back();
+  return {Stop::Kind::kDeadlock, std::move(out), {}};
+}
+
+}  // namespace minihlo
