@@ -6,6 +6,7 @@
 
 #include <bit>
 #include <complex>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -32,7 +33,8 @@ enum class FloatKind : uint8_t {
   kFnuz,    // no infinity; NaN in place of -0            too large, infinity: NaN; -0: +0
   kFinite,  // neither infinity nor NaN                   too large, infinity: max; NaN: -0
   kScale,   // a power of two: only an exponent; NaN: all bits set
-            // zero, negative, too large, infinity: NaN; too small: the least
+            // zero (also what f32 would round to zero, as XLA converts through it), negative,
+            // too large, infinity: NaN; else too small: the least
 };
 
 namespace internal {
@@ -95,11 +97,16 @@ struct MiniFloat {
   /// Whether `value`, finite, is in the finite range once rounded.
   template <class T>
   static constexpr bool in_range(T value) {
-    if (kind == FloatKind::kScale && !(value > 0)) return false;
+    if (kind == FloatKind::kScale && (value < 0 || counts_as_zero(value))) return false;
     return round_magnitude(value) <= kMax;
   }
 
  private:
+  template <class T>
+  static constexpr bool counts_as_zero(T value) {
+    return (value < 0 ? -value : value) <= static_cast<T>(0x1p-150);
+  }
+
   template <class T>
   static constexpr auto magnitude_bits(T value) {
     using Wide = typename internal::IeeeTraits<T>::Bits;
@@ -115,15 +122,16 @@ struct MiniFloat {
     constexpr int kRebias = internal::IeeeTraits<T>::kBias - bias;
     constexpr int kShift = kWideMantissa - mantissa_bits;
     const Wide magnitude = magnitude_bits(value);
-    const Wide odd = (magnitude >> kShift) & 1;
+    // Half way between two powers of two goes up: of their significands, 1 and 2, 2 is even.
+    const Wide odd = kind == FloatKind::kScale ? 1 : (magnitude >> kShift) & 1;
     const Wide half = (Wide{1} << (kShift - 1)) - 1;
     const Wide normal = (magnitude + half + odd - (Wide{kRebias} << kWideMantissa)) >> kShift;
     if constexpr (kind == FloatKind::kScale) {
       // Exponent field 0 means 2^-bias here: no denormals, and nothing rounds to less.
       if constexpr (kRebias == 0) {
-        return magnitude <= (Wide{3} << (kWideMantissa - 2)) ? Wide{0}
-               : magnitude < (Wide{1} << kWideMantissa)      ? Wide{1}
-                                                             : normal;
+        return magnitude < (Wide{3} << (kWideMantissa - 2)) ? Wide{0}
+               : magnitude < (Wide{1} << kWideMantissa)     ? Wide{1}
+                                                            : normal;
       } else {
         return magnitude < (Wide{kRebias} << kWideMantissa) ? Wide{0} : normal;
       }
@@ -156,7 +164,7 @@ struct MiniFloat {
     }
     if constexpr (kind == FloatKind::kFnuz) result = rounded == 0 ? Wide{0} : result;
     if constexpr (kind == FloatKind::kScale) {
-      result = negative || magnitude == 0 ? Wide{kNaN} : result;
+      result = negative || counts_as_zero(value) ? Wide{kNaN} : result;
     }
     return magnitude > kInfinity ? Wide{kNaN} : result;
   }
@@ -233,7 +241,8 @@ struct Pred {
   uint8_t value;
 
   Pred() = default;
-  constexpr Pred(bool truth) : value(truth) {}
+  /// From bool alone: a number is no truth value.
+  constexpr Pred(std::same_as<bool> auto truth) : value(truth) {}
   constexpr operator bool() const { return value != 0; }
 };
 
