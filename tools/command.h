@@ -1,0 +1,41 @@
+// A subcommand of the tool.
+//
+// One file each: a class derived from Command in an unnamed namespace, and a function that makes
+// it, declared below and listed in main.cc.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "tools/arguments.h"
+
+namespace minihlo {
+
+/// The exit codes of all commands.
+enum class ExitCode : uint8_t {
+  kOk = 0,           // done; proved
+  kDiffers = 1,      // refuted, an expectation not met, a deadlock or mismatch of devices
+  kInvalid = 2,      // bad input or usage
+  kUndecided = 3,    // neither proved nor refuted
+  kUnsupported = 4,  // names what was not understood
+};
+
+class Command {
+ public:
+  virtual ~Command() = default;
+  virtual CommandText text() const = 0;
+  /// Declares what the command line may hold, bound to members.
+  virtual void declare(Arguments& arguments) = 0;
+  /// Runs with the members set. Results go to standard output, errors to standard error.
+  virtual ExitCode run() = 0;
+};
+
+/// "minihlo: error: MESSAGE" on standard error.
+void print_error(std::string_view message);
+
+std::unique_ptr<Command> make_check();
+std::unique_ptr<Command> make_print();
+std::unique_ptr<Command> make_list();
+
+}  // namespace minihlo

@@ -1,0 +1,125 @@
+// minihlo list: what the tool knows, from its tables.
+#include <fmt/format.h>
+
+#include "ir/opcode.h"
+#include "tools/command.h"
+#include "tools/json_out.h"
+
+namespace minihlo {
+namespace {
+
+std::string operands(const OpcodeInfo& row) {
+  if (row.max_operands < 0) return fmt::format("{}..", row.min_operands);
+  if (row.max_operands == row.min_operands) return fmt::to_string(row.min_operands);
+  return fmt::format("{}..{}", row.min_operands, row.max_operands);
+}
+
+// The name of an attribute, for those that are not written as name=value what stands in the
+// parentheses instead of operands.
+std::string_view attribute_name(const AttributeUse& use) {
+  std::string_view text = info(use.id).text;
+  if (!text.empty()) return text;
+  return use.id == AttributeId::parameter_number ? "(number)" : "(literal)";
+}
+
+void list_opcodes_text() {
+  fmt::print("{:<30}{:<10}{:<13}{:<10}{}\n", "OPCODE", "OPERANDS", "FAMILY", "SHAPE",
+             "ATTRIBUTES (* required)");
+  for (int i = 0; i < kOpcodeCount; ++i) {
+    const OpcodeInfo& row = info(static_cast<Opcode>(i));
+    std::string line =
+        fmt::format("{:<30}{:<10}{:<13}{:<10}", row.text, operands(row), to_string(row.family),
+                    row.result_shape == ResultShape::kInferred ? "inferred" : "written");
+    for (const AttributeUse& use : row.attributes) {
+      line += fmt::format("{}{} ", attribute_name(use), use.required ? "*" : "");
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    fmt::print("{}\n", line);
+  }
+}
+
+Json opcodes_json() {
+  Json list = Json::array();
+  for (int i = 0; i < kOpcodeCount; ++i) {
+    const OpcodeInfo& row = info(static_cast<Opcode>(i));
+    Json entry = Json::object();
+    entry.set("opcode", row.text);
+    entry.set("min_operands", row.min_operands);
+    entry.set("max_operands", row.max_operands < 0 ? Json() : Json(row.max_operands));
+    entry.set("family", to_string(row.family));
+    entry.set("shape_inferred", row.result_shape == ResultShape::kInferred);
+    Json attributes = Json::array();
+    for (const AttributeUse& use : row.attributes) {
+      Json attribute = Json::object();
+      attribute.set("name", attribute_name(use));
+      attribute.set("required", use.required);
+      attributes.push(std::move(attribute));
+    }
+    entry.set("attributes", std::move(attributes));
+    list.push(std::move(entry));
+  }
+  return list;
+}
+
+// What can be listed: a word of the command line, and both forms.
+struct Listing {
+  std::string_view name;
+  void (*print_text)();
+  Json (*json)();
+};
+constexpr Listing kListings[] = {
+    {"opcodes", list_opcodes_text, opcodes_json},
+};
+
+class List : public Command {
+ public:
+  CommandText text() const override {
+    return {
+        .name = "list",
+        .summary = "list what the tool knows",
+        .description =
+            "opcodes: every HLO opcode with its number of operands, its family, whether "
+            "its shape\nmay be left out in text, and the attributes of its own.",
+        .examples =
+            "  minihlo list opcodes                      the table of opcodes\n"
+            "  minihlo list opcodes --json               the same as JSON",
+    };
+  }
+
+  void declare(Arguments& arguments) override {
+    arguments.positional("WHAT", what_, fmt::to_string(fmt::join(names(), ", ")));
+    arguments.flag("--json", json_, "print one JSON document and nothing else");
+  }
+
+  ExitCode run() override {
+    for (const Listing& listing : kListings) {
+      if (listing.name != what_) continue;
+      if (json_) {
+        Json document = Json::object();
+        document.set(listing.name, listing.json());
+        fmt::print("{}", document.text());
+      } else {
+        listing.print_text();
+      }
+      return ExitCode::kOk;
+    }
+    print_error(fmt::format("list: '{}' is none of {}", what_, fmt::join(names(), ", ")));
+    return ExitCode::kInvalid;
+  }
+
+ private:
+  static std::vector<std::string_view> names() {
+    std::vector<std::string_view> result;
+    for (const Listing& listing : kListings) result.push_back(listing.name);
+    return result;
+  }
+
+  std::string what_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_list() { return std::make_unique<List>(); }
+
+}  // namespace minihlo

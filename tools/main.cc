@@ -1,0 +1,130 @@
+// minihlo: the command-line tool. Finds the subcommand and runs it.
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "ir/diagnostics.h"
+#include "tools/command.h"
+
+namespace minihlo {
+namespace {
+
+constexpr std::unique_ptr<Command> (*kCommands[])() = {make_check, make_print, make_list};
+
+std::string tool_help(bool whole) {
+  std::string out =
+      "A self-contained mini HLO: check, print and inspect modules of XLA's IR\n"
+      "\n"
+      "usage: minihlo COMMAND [arguments]\n"
+      "\n"
+      "Commands:\n";
+  for (auto make : kCommands) {
+    CommandText text = make()->text();
+    out += fmt::format("  {:<10}{}\n", text.name, text.summary);
+  }
+  out +=
+      "\n"
+      "Options:\n"
+      "  --version     the version\n"
+      "  -h, --help    help: -h is short, --help is whole\n"
+      "\n"
+      "minihlo COMMAND --help says what a command takes.\n";
+  if (!whole) return out;
+  out +=
+      "\n"
+      "A FILE is HLO text; - is standard input. Results go to standard output, errors to standard\n"
+      "error.\n"
+      "\n"
+      "Exit codes:\n"
+      "  0  done, or proved\n"
+      "  1  refuted, an expectation not met, a deadlock or mismatch of devices\n"
+      "  2  bad input or usage\n"
+      "  3  neither proved nor refuted\n"
+      "  4  not supported\n"
+      "\n"
+      "Examples:\n";
+  for (auto make : kCommands) {
+    std::string_view examples = make()->text().examples;
+    out += fmt::format("{}\n", examples.substr(0, examples.find('\n')));
+  }
+  return out;
+}
+
+int usage_error(std::string_view message, std::string_view command = "") {
+  print_error(message);
+  fmt::print(stderr, "minihlo{}{} --help says what can be given\n", command.empty() ? "" : " ",
+             command);
+  return static_cast<int>(ExitCode::kInvalid);
+}
+
+int run_tool(const std::vector<std::string>& words) {
+  if (words.empty()) {
+    fmt::print(stderr, "{}", tool_help(false));
+    return static_cast<int>(ExitCode::kInvalid);
+  }
+  const std::string& first = words[0];
+  if (first == "-h" || first == "--help" || (first == "help" && words.size() == 1)) {
+    fmt::print("{}", tool_help(first != "-h"));
+    return 0;
+  }
+  if (first == "--version") {
+    fmt::print("minihlo {}\n", MINIHLO_VERSION);
+    return 0;
+  }
+  // `minihlo help check` is `minihlo check --help`.
+  bool asks_help = first == "help";
+  const std::string& name = asks_help ? words[1] : first;
+  std::vector<std::string_view> names;
+  for (auto make : kCommands) {
+    std::unique_ptr<Command> command = make();
+    CommandText text = command->text();
+    names.push_back(text.name);
+    if (text.name != name) continue;
+    Arguments arguments;
+    command->declare(arguments);
+    int help = asks_help ? 2 : 0;
+    std::string wrong = asks_help ? "" : arguments.parse({words.begin() + 1, words.end()}, help);
+    if (help) {
+      fmt::print("{}", arguments.help(text, help == 2));
+      return 0;
+    }
+    if (!wrong.empty()) return usage_error(fmt::format("{}: {}", name, wrong), name);
+    return static_cast<int>(command->run());
+  }
+  if (name.starts_with('-')) return usage_error(fmt::format("unknown option '{}'", name));
+  std::string_view guess = closest(name, names);
+  return usage_error(fmt::format("unknown command '{}'", name) +
+                     (guess.empty() ? "" : fmt::format("; did you mean '{}'?", guess)));
+}
+
+}  // namespace
+
+void print_error(std::string_view message) { fmt::print(stderr, "minihlo: error: {}\n", message); }
+
+}  // namespace minihlo
+
+int main(int argc, char** argv) {
+  using minihlo::print_error;
+  int code = static_cast<int>(minihlo::ExitCode::kInvalid);
+  try {
+    code = minihlo::run_tool({argv + 1, argv + argc});
+    if (std::fflush(stdout) != 0) {
+      print_error(fmt::format("cannot write standard output: {}", std::strerror(errno)));
+      return static_cast<int>(minihlo::ExitCode::kInvalid);
+    }
+  } catch (const std::bad_alloc&) {
+    print_error("out of memory");
+  } catch (const std::exception& error) {
+    print_error(error.what());
+  } catch (...) {
+    print_error("unknown failure");
+  }
+  return code;
+}

@@ -1,0 +1,41 @@
+#include "tools/module_file.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "tools/command.h"
+
+namespace minihlo {
+
+ModuleFile read_module(const std::string& path, const ParseOptions& options) {
+  ModuleFile file;
+  file.path = path;
+  std::shared_ptr<const Source> source = Source::from_file(path, file.unreadable);
+  if (!source) return file;
+  file.diagnostics = Diagnostics(source);
+  file.module = parse_text(source, file.diagnostics, options);
+  return file;
+}
+
+std::unique_ptr<Module> load_module(const std::string& path, const ParseOptions& options) {
+  ModuleFile file = read_module(path, options);
+  if (!file.unreadable.empty()) {
+    print_error(fmt::format("cannot read '{}': {}", path, file.unreadable));
+  }
+  fmt::print(stderr, "{}", file.diagnostics.to_string());
+  return std::move(file.module);
+}
+
+bool write_output(const std::string& path, std::string_view text) {
+  bool to_stdout = path == "-";
+  std::FILE* file = to_stdout ? stdout : std::fopen(path.c_str(), "wb");
+  bool written = file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  if (file) written &= (to_stdout ? std::fflush(file) : std::fclose(file)) == 0;
+  if (!written) print_error(fmt::format("cannot write '{}': {}", path, std::strerror(errno)));
+  return written;
+}
+
+}  // namespace minihlo

@@ -1,0 +1,32 @@
+// Reading modules from files, for all commands.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "ir/diagnostics.h"
+#include "ir/module.h"
+#include "ir/text/parser.h"
+
+namespace minihlo {
+
+/// A file that was read as a module, or the reasons why it could not be.
+struct ModuleFile {
+  std::string path;                // as given; `-` is standard input
+  std::string unreadable;          // why the file itself could not be read, or empty
+  Diagnostics diagnostics;         // of the parser
+  std::unique_ptr<Module> module;  // null where either holds an error
+};
+
+ModuleFile read_module(const std::string& path, const ParseOptions& options = {});
+
+/// The same for commands that have no use for the reasons: prints them on standard error. Null
+/// when there is no module.
+std::unique_ptr<Module> load_module(const std::string& path, const ParseOptions& options = {});
+
+/// Writes `text` to a file, or to standard output for `-`. Prints what goes wrong on standard error
+/// and returns false.
+bool write_output(const std::string& path, std::string_view text);
+
+}  // namespace minihlo
