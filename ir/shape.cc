@@ -261,6 +261,15 @@ void append(std::string& out, const Shape* shape, bool layouts) {
   if (layouts && shape->layout()) append_layout(out, *shape->layout());
 }
 
+bool compatible_but_for_dynamic(const Shape* a, const Shape* b) {
+  if (a->bare() == b->bare()) return true;
+  if (a->kind() != b->kind() || a->elements().size() != b->elements().size()) return false;
+  for (size_t i = 0; i < a->elements().size(); ++i) {
+    if (!compatible_but_for_dynamic(a->elements()[i], b->elements()[i])) return false;
+  }
+  return !a->is_array() || (a->element_type() == b->element_type() && same(a->dims(), b->dims()));
+}
+
 std::string to_string(const Shape* shape, bool layouts) {
   std::string out;
   append(out, shape, layouts);

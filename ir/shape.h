@@ -59,6 +59,8 @@ class Shape {
   /// Whether dimension i has a size that only run time knows: `<=N` or `?`.
   bool is_dynamic(int64_t i) const { return !dynamic_.empty() && dynamic_[i]; }
   bool is_dynamic() const { return !dynamic_.empty(); }
+  /// is_dynamic(i) of every dimension; empty when all are static.
+  std::span<const bool> dynamic_dims() const { return dynamic_; }
   /// The layout, or null where none is set.
   const Layout* layout() const { return layout_; }
   /// Product of the dimensions (bounds, where dynamic); fits 63 bits, as do the bytes. 0 if
@@ -93,6 +95,10 @@ class Shape {
 
 /// Whether a value of one shape may stand for the other: equal but for layouts. Both of one pool.
 inline bool compatible(const Shape* a, const Shape* b) { return a->bare() == b->bare(); }
+
+/// compatible(), where a dimension that is dynamic with some bound also equals the static one of
+/// that size: XLA's Compatible. Also for shapes of two pools.
+bool compatible_but_for_dynamic(const Shape* a, const Shape* b);
 
 /// The text of a shape; layouts are left out where `layouts` is false (computation signatures).
 std::string to_string(const Shape* shape, bool layouts = true);
