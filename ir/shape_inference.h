@@ -25,8 +25,11 @@ struct InstructionParts {
 /// Whether infer_shape knows the opcode. For others the written shape is taken as it is.
 bool has_shape_inference(Opcode opcode);
 
-/// The shape with default layouts, or what is wrong, in words that name operands and attributes.
-/// Requires the number of operands and the attributes that the opcode's row asks for.
+/// The shape, or what is wrong, in words that name operands and attributes. An array that is shaped
+/// anew has the default layout; where the result has an operand's dimensions or passes it on, it
+/// has that operand's layout, as in XLA. Requires the number of operands and the attributes that
+/// the opcode's row asks for. Attributes may hold any numbers. Sizes of groups of devices are taken
+/// from the written shape.
 tl::expected<const Shape*, std::string> infer_shape(ShapePool& shapes,
                                                     const InstructionParts& parts);
 

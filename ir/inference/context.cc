@@ -1,0 +1,232 @@
+#include "ir/inference/context.h"
+
+#include <algorithm>
+#include <memory>
+#include <tuple>
+
+namespace minihlo::inference {
+namespace {
+
+// The exponent at which a type overflows, and the bits of its significand.
+struct Precision {
+  int overflow_exponent;
+  int significand;
+};
+
+Precision precision(ElementType type) {
+  switch (type) {
+    case ElementType::F4E2M1FN:
+      return {3, 2};
+    case ElementType::F6E2M3FN:
+      return {3, 4};
+    case ElementType::F6E3M2FN:
+      return {5, 3};
+    case ElementType::F8E3M4:
+      return {4, 5};
+    case ElementType::F8E4M3B11FNUZ:
+      return {5, 4};
+    case ElementType::F8E4M3:
+    case ElementType::F8E4M3FNUZ:
+      return {8, 4};
+    case ElementType::F8E4M3FN:
+      return {9, 4};
+    case ElementType::F8E5M2:
+    case ElementType::F8E5M2FNUZ:
+      return {16, 3};
+    case ElementType::F8E8M0FNU:
+      return {128, 1};
+    case ElementType::F16:
+      return {16, 11};
+    case ElementType::BF16:
+      return {128, 8};
+    case ElementType::F32:
+    case ElementType::C64:
+      return {128, 24};
+    case ElementType::F64:
+    case ElementType::C128:
+      return {1024, 53};
+    default:
+      return {-1, -1};
+  }
+}
+
+auto order(ElementType type) {
+  Precision p = precision(type);
+  return std::tuple(is_complex(type), p.overflow_exponent, p.significand, info(type).bits,
+                    is_signed(type), type);
+}
+
+bool has_default_layout(const Shape* shape) {
+  if (!shape->layout() || !shape->layout()->has_only_order()) return false;
+  int64_t next = shape->rank();
+  for (int64_t dim : shape->layout()->minor_to_major) {
+    if (dim != --next) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Dims dims_of(const Shape* shape) {
+  Dims dims;
+  dims.reserve(static_cast<size_t>(shape->rank()));
+  for (int64_t i = 0; i < shape->rank(); ++i) dims.push_back(dim_of(shape, i));
+  return dims;
+}
+
+std::optional<Dim> merge(Dim a, Dim b) {
+  if (a.unbounded()) return b;
+  if (b.unbounded()) return a;
+  if (a.size != b.size) return std::nullopt;
+  return Dim{a.size, a.dynamic || b.dynamic};
+}
+
+bool same_dims(const Shape* a, const Shape* b) {
+  if (a->rank() != b->rank()) return false;
+  for (int64_t i = 0; i < a->rank(); ++i) {
+    if (!merge(dim_of(a, i), dim_of(b, i))) return false;
+  }
+  return true;
+}
+
+ElementType higher_precision(ElementType a, ElementType b) { return order(a) < order(b) ? b : a; }
+
+std::optional<ElementType> common_type(ElementType a, ElementType b) {
+  if (a == b) return a;
+  if (is_float(a) && is_float(b)) return higher_precision(a, b);
+  return std::nullopt;
+}
+
+std::string Context::describe(size_t i) const {
+  return fmt::format("operand {} (%{}, {})", i, operand(i)->name(), text(shape(i)));
+}
+
+std::string Context::need_array(size_t i) const {
+  if (shape(i)->is_array()) return "";
+  return fmt::format("{} is no array", describe(i));
+}
+
+std::string Context::need_arrays(size_t from, size_t to) const {
+  for (size_t i = from; i < to; ++i) {
+    if (std::string wrong = need_array(i); !wrong.empty()) return wrong;
+  }
+  return "";
+}
+
+std::string Context::need_scalar(size_t i) const {
+  if (shape(i)->is_scalar()) return "";
+  return fmt::format("{} is no scalar", describe(i));
+}
+
+std::string Context::need_integers(size_t i) const {
+  if (shape(i)->is_array() && is_integer(shape(i)->element_type())) return "";
+  return fmt::format("{} is not made of integers", describe(i));
+}
+
+std::string Context::need_written() const {
+  if (written()) return "";
+  return fmt::format(
+      "the shape of {} must be written: it does not follow from operands and "
+      "attributes",
+      name());
+}
+
+std::string Context::need_written_array() const {
+  if (std::string wrong = need_written(); !wrong.empty()) return wrong;
+  if (written()->is_array()) return "";
+  return fmt::format("the result of {} is an array, not {}", name(), text(written()));
+}
+
+std::string Context::need_same_dims(size_t i, size_t j) const {
+  if (same_dims(shape(i), shape(j))) return "";
+  return fmt::format("{} and {} differ in their dimensions", describe(i), describe(j));
+}
+
+std::string Context::need_like_types(size_t i, size_t j) const {
+  if (like(shape(i)->element_type(), shape(j)->element_type())) return "";
+  return fmt::format("{} and {} differ in their element types", describe(i), describe(j));
+}
+
+Result Context::array(ElementType type, const Dims& dims) const {
+  std::vector<int64_t> sizes;
+  sizes.reserve(dims.size());
+  auto dynamic = std::make_unique<bool[]>(dims.size());
+  for (size_t i = 0; i < dims.size(); ++i) {
+    sizes.push_back(dims[i].size);
+    dynamic[i] = dims[i].dynamic;
+  }
+  const Shape* made = shapes_.try_array(type, sizes, std::span(dynamic.get(), dims.size()));
+  if (made) return made;
+  return fail("the result {}[{}] is too large", to_string(type), fmt::join(sizes, ","));
+}
+
+Result Context::with_type(const Shape* shape, ElementType type) const {
+  if (shape->element_type() == type) return shape;
+  Layout layout;
+  if (shape->layout()) layout.minor_to_major = shape->layout()->minor_to_major;
+  const bool plain = !shape->layout() || has_default_layout(shape);
+  const Shape* made =
+      shapes_.try_array(type, shape->dims(), shape->dynamic_dims(), plain ? nullptr : &layout);
+  if (made) return made;
+  return fail("the result {} of {} is too large", to_string(type), text(shape));
+}
+
+Result Context::tuple(std::span<const Shape* const> elements) const {
+  const Shape* made = shapes_.tuple(elements);
+  if (made) return made;
+  return fail("the result, a tuple of {} elements, is too large", elements.size());
+}
+
+Result Context::one_or_tuple(std::span<const Shape* const> elements) const {
+  if (elements.size() == 1) return elements[0];
+  return tuple(elements);
+}
+
+std::string check_dimensions(std::string_view what, std::span<const int64_t> dims, int64_t rank,
+                             bool sorted) {
+  std::vector<bool> seen(static_cast<size_t>(rank), false);
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] < 0 || dims[i] >= rank) {
+      return fmt::format("{}={} names dimension {} of an array with {}", what, list_text(dims),
+                         dims[i], rank);
+    }
+    if (seen[static_cast<size_t>(dims[i])]) {
+      return fmt::format("{}={} names dimension {} twice", what, list_text(dims), dims[i]);
+    }
+    seen[static_cast<size_t>(dims[i])] = true;
+    if (sorted && i > 0 && dims[i] < dims[i - 1]) {
+      return fmt::format("{}={} is not in ascending order", what, list_text(dims));
+    }
+  }
+  return "";
+}
+
+std::string check_one_dimension(std::string_view what, std::span<const int64_t> dims,
+                                int64_t rank) {
+  if (dims.size() != 1) {
+    return fmt::format("{}={} must name one dimension", what, list_text(dims));
+  }
+  return check_dimensions(what, dims, rank);
+}
+
+std::string wide_text(Wide value) {
+  if (value >= INT64_MIN && value <= INT64_MAX) {
+    return fmt::to_string(static_cast<int64_t>(value));
+  }
+  return value < 0 ? "less than -2^63" : "more than 2^63";
+}
+
+std::string list_text(std::span<const int64_t> values) {
+  // A list that goes on and on says no more than its start.
+  constexpr size_t kShown = 16;
+  std::string shown = fmt::to_string(fmt::join(values.first(std::min(values.size(), kShown)), ","));
+  return fmt::format("{{{}{}}}", shown, values.size() > kShown ? ",..." : "");
+}
+
+std::vector<bool> set_of(std::span<const int64_t> dims, int64_t rank) {
+  std::vector<bool> set(static_cast<size_t>(rank), false);
+  for (int64_t dim : dims) set[static_cast<size_t>(dim)] = true;
+  return set;
+}
+
+}  // namespace minihlo::inference

@@ -1,0 +1,288 @@
+// Movement whose places follow from attributes alone.
+#include "ir/inference/families.h"
+
+namespace minihlo::inference {
+namespace {
+
+bool is_bounded(const Shape* shape) {
+  for (int64_t dim : shape->dims()) {
+    if (dim == kUnboundedSize) return false;
+  }
+  return true;
+}
+
+// An array of operand 0's elements with the dimensions that are written.
+Result reshaped(const Context& c) {
+  if (c.written()->element_type() != c.shape(0)->element_type()) {
+    return fail("{} does not change element types, but {} becomes {}", c.name(), c.describe(0),
+                text(c.written()));
+  }
+  if (is_bounded(c.shape(0)) && is_bounded(c.written()) &&
+      c.shape(0)->element_count() != c.written()->element_count()) {
+    return fail("{} has {} elements, the result {} has {}", c.describe(0),
+                c.shape(0)->element_count(), text(c.written()), c.written()->element_count());
+  }
+  return c.array(c.shape(0)->element_type(), dims_of(c.written()));
+}
+
+// Bits that an element takes in memory.
+int64_t stored_bits(const Shape* shape) {
+  int64_t packed = shape->layout() ? shape->layout()->element_size_in_bits : 0;
+  return packed > 0 ? packed : int64_t{8} * info(shape->element_type()).bytes;
+}
+
+}  // namespace
+
+Result infer_same(const Context& c) { return c.shape(0); }
+
+Result infer_broadcast(const Context& c) {
+  MINIHLO_RETURN_IF_WRONG(c.need_array(0));
+  const Shape* operand = c.shape(0);
+  std::span<const int64_t> dimensions = c.get(attr::dimensions);
+  if (!c.written() && operand->is_scalar() && dimensions.empty()) return operand;
+  MINIHLO_RETURN_IF_WRONG(c.need_written_array());
+  if (static_cast<int64_t>(dimensions.size()) != operand->rank()) {
+    return fail("dimensions={} must name one dimension of the result for each of {}",
+                list_text(dimensions), c.describe(0));
+  }
+  MINIHLO_RETURN_IF_WRONG(check_dimensions("dimensions", dimensions, c.written()->rank()));
+  for (int64_t i = 0; i < operand->rank(); ++i) {
+    int64_t to = dimensions[static_cast<size_t>(i)];
+    if (!merge(dim_of(operand, i), dim_of(c.written(), to))) {
+      return fail("dimension {} of {} is broadcast to dimension {} of {}, which has another size",
+                  i, c.describe(0), to, text(c.written()));
+    }
+  }
+  return c.array(operand->element_type(), dims_of(c.written()));
+}
+
+Result infer_reshape(const Context& c) {
+  MINIHLO_RETURN_IF_WRONG(c.need_array(0));
+  MINIHLO_RETURN_IF_WRONG(c.need_written_array());
+  if (auto dimension = c.find(attr::inferred_dimension)) {
+    if (*dimension < -1 || *dimension >= c.written()->rank()) {
+      return fail("inferred_dimension={} is no dimension of {}", *dimension, text(c.written()));
+    }
+  }
+  return reshaped(c);
+}
+
+Result infer_dynamic_reshape(const Context& c) {
+  MINIHLO_RETURN_IF_WRONG(c.need_array(0));
+  MINIHLO_RETURN_IF_WRONG(c.need_written_array());
+  if (static_cast<int64_t>(c.count()) != 1 + c.written()->rank()) {
+    return fail("dynamic-reshape to {} takes {} sizes, not {}", text(c.written()),
+                c.written()->rank(), c.count() - 1);
+  }
+  for (size_t i = 1; i < c.count(); ++i) {
+    if (!c.shape(i)->is_scalar() || c.shape(i)->element_type() != ElementType::S32) {
+      return fail("{} is a size, so it must be s32[]", c.describe(i));
+    }
+  }
+  return reshaped(c);
+}
+
+Result infer_bitcast(const Context& c) {
+  MINIHLO_RETURN_IF_WRONG(c.need_written());
+  const Shape* from = c.shape(0);
+  const Shape* to = c.written();
+  if (!from->is_array() || !to->is_array()) {
+    if (compatible(from, to)) return to;
+    return fail("bitcast turns {} into {}", c.describe(0), text(to));
+  }
+  // Tiles pad, and a layout may pack elements narrower than a byte or not: the bytes are known
+  // where layouts only order.
+  auto plain = [](const Shape* shape) {
+    return !shape->layout() ||
+           (shape->layout()->tiling.empty() && shape->layout()->tail_padding_alignment == 1);
+  };
+  if (plain(from) && plain(to) && !from->is_dynamic() && !to->is_dynamic()) {
+    const Wide from_bits = Wide{from->element_count()} * stored_bits(from);
+    const Wide to_bits = Wide{to->element_count()} * stored_bits(to);
+    const Wide from_packed = Wide{from->element_count()} * info(from->element_type()).bits;
+    const Wide to_packed = Wide{to->element_count()} * info(to->element_type()).bits;
+    if (from_bits != to_bits && from_packed != to_packed) {
+      return fail("bitcast keeps bytes, but {} has {} bits and the result {} has {}", c.describe(0),
+                  wide_text(from_bits), text(to), wide_text(to_bits));
+    }
+  }
+  return to;
+}
+
+Result infer_bitcast_convert(const Context& c) {
+  MINIHLO_RETURN_IF_WRONG(c.need_array(0));
+  MINIHLO_RETURN_IF_WRONG(c.need_written_array());
+  const Shape* from = c.shape(0);
+  const ElementType to = c.written()->element_type();
+  if (is_complex(from->element_type()) != is_complex(to)) {
+    return fail("bitcast-convert does not turn {} into {}: one is complex, the other is not",
+                c.describe(0), to_string(to));
+  }
+  const int from_bits = info(from->element_type()).bits;
+  const int to_bits = info(to).bits;
+  if (from_bits == to_bits) return c.with_type(from, to);
+  Dims dims = dims_of(from);
+  if (from_bits > to_bits) {
+    if (from_bits % to_bits != 0) {
+      return fail("bitcast-convert does not turn {} into {}: {} bits are not a multiple of {}",
+                  c.describe(0), to_string(to), from_bits, to_bits);
+    }
+    dims.push_back({from_bits / to_bits});
+  } else {
+    const int ratio = to_bits / from_bits;
+    if (to_bits % from_bits != 0 || dims.empty() || dims.back().size != ratio) {
+      return fail("bitcast-convert turns {} into {} only if its last dimension has {}",
+                  c.describe(0), to_string(to),
+                  to_bits % from_bits == 0 ? fmt::format("size {}", ratio)
+                                           : "a size that widths do not allow");
+    }
+    dims.pop_back();
+  }
+  return c.array(to, dims);
+}
+
+Result infer_concatenate(const Context& c) {
+  MINIHLO_RETURN_IF_WRONG(c.need_arrays(0, c.count()));
+  const Shape* first = c.shape(0);
+  std::span<const int64_t> dimensions = c.get(attr::dimensions);
+  MINIHLO_RETURN_IF_WRONG(check_one_dimension("dimensions", dimensions, first->rank()));
+  const int64_t along = dimensions[0];
+  Dims dims = dims_of(first);
+  ElementType type = first->element_type();
+  Wide total = 0;
+  bool unbounded = false;
+  for (size_t i = 0; i < c.count(); ++i) {
+    const Shape* shape = c.shape(i);
+    if (shape->rank() != first->rank()) {
+      return fail("{} and {} differ in rank", c.describe(0), c.describe(i));
+    }
+    std::optional<ElementType> common = common_type(type, shape->element_type());
+    if (!common) return tl::make_unexpected(c.need_like_types(0, i));
+    type = *common;
+    for (int64_t d = 0; d < shape->rank(); ++d) {
+      Dim& dim = dims[static_cast<size_t>(d)];
+      if (d == along) {
+        unbounded |= shape->dim(d) == kUnboundedSize;
+        total += unbounded ? 0 : shape->dim(d);
+        dim.dynamic |= shape->is_dynamic(d);
+        continue;
+      }
+      std::optional<Dim> merged = merge(dim, dim_of(shape, d));
+      if (!merged) {
+        return fail("{} and {} differ in dimension {}, along which they are not concatenated",
+                    c.describe(0), c.describe(i), d);
+      }
+      dim = *merged;
+    }
+  }
+  if (!fits(total)) return fail("dimension {} of the result is {}", along, wide_text(total));
+  Dim& dim = dims[static_cast<size_t>(along)];
+  dim = unbounded ? kUnboundedDim : Dim{static_cast<int64_t>(total), dim.dynamic};
+  return c.array(type, dims);
+}
+
+Result infer_pad(const Context& c) {
+  MINIHLO_RETURN_IF_WRONG(c.need_array(0));
+  MINIHLO_RETURN_IF_WRONG(c.need_scalar(1));
+  MINIHLO_RETURN_IF_WRONG(c.need_like_types(0, 1));
+  const Shape* operand = c.shape(0);
+  std::span<const PaddingDimension> padding = c.get(attr::padding);
+  if (static_cast<int64_t>(padding.size()) != operand->rank()) {
+    return fail("padding pads {} dimensions, but {} has {}", padding.size(), c.describe(0),
+                operand->rank());
+  }
+  Dims dims = dims_of(operand);
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const PaddingDimension& pad = padding[i];
+    if (pad.interior < 0) {
+      return fail("padding: the interior padding {} of dimension {} is negative", pad.interior, i);
+    }
+    if (dims[i].unbounded()) continue;
+    const Wide size = Wide{dims[i].size} + pad.low + pad.high +
+                      (dims[i].size > 0 ? Wide{dims[i].size - 1} * pad.interior : 0);
+    if (!fits(size)) {
+      return fail("padding={}_{}_{} of dimension {} of {} leaves a size of {}", pad.low, pad.high,
+                  pad.interior, i, c.describe(0), wide_text(size));
+    }
+    dims[i].size = static_cast<int64_t>(size);
+  }
+  return c.array(*common_type(operand->element_type(), c.shape(1)->element_type()), dims);
+}
+
+Result infer_slice(const Context& c) {
+  MINIHLO_RETURN_IF_WRONG(c.need_array(0));
+  const Shape* operand = c.shape(0);
+  std::span<const SliceDimension> slice = c.get(attr::slice);
+  if (static_cast<int64_t>(slice.size()) != operand->rank()) {
+    return fail("slice cuts {} dimensions, but {} has {}", slice.size(), c.describe(0),
+                operand->rank());
+  }
+  Dims dims = dims_of(operand);
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const auto& [start, limit, stride] = slice[i];
+    if (stride <= 0) {
+      return fail("slice=[{}:{}:{}] of dimension {}: the stride must be positive", start, limit,
+                  stride, i);
+    }
+    if (start < 0 || start > limit || (!dims[i].unbounded() && limit > dims[i].size)) {
+      return fail("slice=[{}:{}] of dimension {} is not within {}", start, limit, i, c.describe(0));
+    }
+    const int64_t size = (limit - start) / stride + ((limit - start) % stride != 0);
+    dims[i] = {size, dims[i].dynamic && !dims[i].unbounded() && size != 1};
+  }
+  return c.array(operand->element_type(), dims);
+}
+
+Result infer_transpose(const Context& c) {
+  MINIHLO_RETURN_IF_WRONG(c.need_array(0));
+  const Shape* operand = c.shape(0);
+  std::span<const int64_t> dimensions = c.get(attr::dimensions);
+  if (static_cast<int64_t>(dimensions.size()) != operand->rank()) {
+    return fail("dimensions={} is no permutation of the {} dimensions of {}", list_text(dimensions),
+                operand->rank(), c.describe(0));
+  }
+  MINIHLO_RETURN_IF_WRONG(check_dimensions("dimensions", dimensions, operand->rank()));
+  Dims dims;
+  for (int64_t d : dimensions) dims.push_back(dim_of(operand, d));
+  return c.array(operand->element_type(), dims);
+}
+
+Result infer_reverse(const Context& c) {
+  MINIHLO_RETURN_IF_WRONG(c.need_array(0));
+  MINIHLO_RETURN_IF_WRONG(
+      check_dimensions("dimensions", c.get(attr::dimensions), c.shape(0)->rank()));
+  return c.shape(0);
+}
+
+Result infer_iota(const Context& c) {
+  MINIHLO_RETURN_IF_WRONG(c.need_written_array());
+  const int64_t dimension = c.get(attr::iota_dimension);
+  if (dimension < 0 || dimension >= c.written()->rank()) {
+    return fail("iota_dimension={} is no dimension of {}", dimension, text(c.written()));
+  }
+  if (c.written()->element_type() == ElementType::PRED) {
+    return fail("iota is defined on numbers, not on {}", text(c.written()));
+  }
+  return c.written();
+}
+
+Result infer_get_dimension_size(const Context& c) {
+  MINIHLO_RETURN_IF_WRONG(c.need_array(0));
+  MINIHLO_RETURN_IF_WRONG(
+      check_one_dimension("dimensions", c.get(attr::dimensions), c.shape(0)->rank()));
+  return c.shapes().scalar(ElementType::S32);
+}
+
+Result infer_set_dimension_size(const Context& c) {
+  MINIHLO_RETURN_IF_WRONG(c.need_array(0));
+  std::span<const int64_t> dimensions = c.get(attr::dimensions);
+  MINIHLO_RETURN_IF_WRONG(check_one_dimension("dimensions", dimensions, c.shape(0)->rank()));
+  if (!c.shape(1)->is_scalar() || c.shape(1)->element_type() != ElementType::S32) {
+    return fail("{} is a size, so it must be s32[]", c.describe(1));
+  }
+  Dims dims = dims_of(c.shape(0));
+  dims[static_cast<size_t>(dimensions[0])].dynamic = true;
+  return c.array(c.shape(0)->element_type(), dims);
+}
+
+}  // namespace minihlo::inference
