@@ -163,7 +163,8 @@ struct Maximum {
     // Equal values have equal bits unless they are zeros of different sign.
     const T equal = std::bit_cast<T>(std::bit_cast<Bits>(a) & std::bit_cast<Bits>(b));
     const T ordered = a > b ? a : b > a ? b : equal;
-    return (a != a) | (b != b) ? std::numeric_limits<T>::quiet_NaN() : ordered;
+    const T unless_nan = a != a ? a : ordered;
+    return b != b ? b : unless_nan;
   }
 };
 
@@ -179,7 +180,8 @@ struct Minimum {
     using Bits = BitsOf<T>;
     const T equal = std::bit_cast<T>(std::bit_cast<Bits>(a) | std::bit_cast<Bits>(b));
     const T ordered = a < b ? a : b < a ? b : equal;
-    return (a != a) | (b != b) ? std::numeric_limits<T>::quiet_NaN() : ordered;
+    const T unless_nan = a != a ? a : ordered;
+    return b != b ? b : unless_nan;
   }
 };
 

@@ -113,6 +113,20 @@ struct FloatBits<T_> {
   static constexpr int kExponentBits = 8 * sizeof(T) - 1 - kMantissaBits;
   static constexpr Bits kSign = Bits{1} << (8 * sizeof(T) - 1);
 };
+template <Real T>
+BitsOf<T> float_bits(T value) {
+  return std::bit_cast<BitsOf<T>>(value);
+}
+template <class T>
+requires IsMiniFloat<T>::value typename T::Bits float_bits(T value) { return value.bits; }
+template <AnyFloat T>
+T from_float_bits(typename FloatBits<T>::Bits bits) {
+  if constexpr (Real<T>) {
+    return std::bit_cast<T>(bits);
+  } else {
+    return T::from_bits(bits);
+  }
+}
 template <AnyFloat T>
 inline constexpr bool kHasSignBit =
     FloatBits<T>::kKind != FloatKind::kFnuz&& FloatBits<T>::kKind != FloatKind::kScale;
@@ -130,10 +144,10 @@ struct Negate {
   T operator()(T a) const {
     using F = FloatBits<T>;
     using Bits = typename F::Bits;
-    const Bits bits = std::bit_cast<Bits>(a);
+    const Bits bits = float_bits(a);
     if constexpr (F::kKind == FloatKind::kScale) return T::from_bits(T::kNaN);
     const bool flips = kHasSignBit<T> || (bits & static_cast<Bits>(~F::kSign)) != 0;
-    return std::bit_cast<T>(static_cast<Bits>(flips ? bits ^ F::kSign : bits));
+    return from_float_bits<T>(static_cast<Bits>(flips ? bits ^ F::kSign : bits));
   }
   template <Complex T>
   T operator()(T a) const {
@@ -154,9 +168,9 @@ struct Abs {
   T operator()(T a) const {
     using F = FloatBits<T>;
     using Bits = typename F::Bits;
-    const Bits bits = std::bit_cast<Bits>(a);
+    const Bits bits = float_bits(a);
     const bool clears = kHasSignBit<T> || bits != F::kSign;
-    return std::bit_cast<T>(static_cast<Bits>(clears ? bits & ~F::kSign : bits));
+    return from_float_bits<T>(static_cast<Bits>(clears ? bits & ~F::kSign : bits));
   }
   template <Complex T>
   typename T::value_type operator()(T a) const {
@@ -248,10 +262,10 @@ struct ReducePrecision {
     constexpr Wide kExponentMax = (Wide{1} << F::kExponentBits) - 1;
     constexpr Wide kInfinity = kExponentMax << F::kMantissaBits;
     constexpr Wide kBias = kExponentMax >> 1;
-    const Wide sign = std::bit_cast<Bits>(a) & F::kSign;
-    Wide magnitude = std::bit_cast<Bits>(a) & kMagnitude;
+    const Wide sign = float_bits(a) & F::kSign;
+    Wide magnitude = float_bits(a) & kMagnitude;
     if (magnitude > kInfinity) {
-      return std::bit_cast<T>(static_cast<Bits>(kInfinity | (Wide{1} << F::kMantissaBits >> 1)));
+      return from_float_bits<T>(static_cast<Bits>(kInfinity | (Wide{1} << F::kMantissaBits >> 1)));
     }
     if (mantissa_bits < F::kMantissaBits) {
       const int dropped = F::kMantissaBits - mantissa_bits;
@@ -265,7 +279,7 @@ struct ReducePrecision {
       if (exponent > kBias + bias) magnitude = kInfinity;
       if (exponent <= kBias - bias) magnitude = 0;
     }
-    return std::bit_cast<T>(static_cast<Bits>(magnitude | sign));
+    return from_float_bits<T>(static_cast<Bits>(magnitude | sign));
   }
 };
 

@@ -18,9 +18,9 @@
 #include "ir/semantics/elementwise.h"
 
 // Iterations are independent; the result may be an operand's own memory, so that __restrict would
-// be wrong.
+// be wrong. Clang finds out at run time.
 #if defined(__clang__)
-#define MINIHLO_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#define MINIHLO_INDEPENDENT
 #else
 #define MINIHLO_INDEPENDENT _Pragma("GCC ivdep")
 #endif

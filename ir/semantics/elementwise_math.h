@@ -5,11 +5,22 @@
 
 namespace minihlo::elementwise {
 
-struct Ceil {
-  static constexpr Opcode kOpcode = Opcode::kCeil;
+/// From here on every value is an integer (or not finite).
+template <Real T>
+inline constexpr T kAllIntegers = T(uint64_t{1} << internal::IeeeTraits<T>::kMantissaBits);
+
+// Rounding to integers is spelt out, since it vectorizes where calls into the mathematics library
+// do not. All relies on the rounding mode to nearest even, which nothing here changes. What rounds
+// to zero keeps its sign.
+
+struct RoundNearestEven {
+  static constexpr Opcode kOpcode = Opcode::kRoundNearestEven;
   template <Real T>
   T operator()(T a) const {
-    return std::ceil(a);
+    const T magnitude = std::fabs(a);
+    // The sum has no bits left for a fraction.
+    const T rounded = std::copysign((magnitude + kAllIntegers<T>)-kAllIntegers<T>, a);
+    return magnitude < kAllIntegers<T> ? rounded : a;
   }
 };
 
@@ -17,24 +28,28 @@ struct Floor {
   static constexpr Opcode kOpcode = Opcode::kFloor;
   template <Real T>
   T operator()(T a) const {
-    return std::floor(a);
+    const T rounded = RoundNearestEven{}(a);
+    return std::copysign(rounded - (rounded > a ? T(1) : T(0)), a);
   }
 };
 
+struct Ceil {
+  static constexpr Opcode kOpcode = Opcode::kCeil;
+  template <Real T>
+  T operator()(T a) const {
+    const T rounded = RoundNearestEven{}(a);
+    return std::copysign(rounded + (rounded < a ? T(1) : T(0)), a);
+  }
+};
+
+/// Ties go away from zero.
 struct RoundNearestAfz {
   static constexpr Opcode kOpcode = Opcode::kRoundNearestAfz;
   template <Real T>
   T operator()(T a) const {
-    return std::round(a);
-  }
-};
-
-/// Relies on the rounding mode, which nothing here changes.
-struct RoundNearestEven {
-  static constexpr Opcode kOpcode = Opcode::kRoundNearestEven;
-  template <Real T>
-  T operator()(T a) const {
-    return std::nearbyint(a);
+    const T magnitude = std::fabs(a);
+    const T whole = Floor{}(magnitude);
+    return std::copysign(whole + (magnitude - whole >= T(0.5) ? T(1) : T(0)), a);
   }
 };
 
@@ -42,7 +57,9 @@ struct RoundNearestEven {
 struct Sign {
   static constexpr Opcode kOpcode = Opcode::kSign;
   template <SignedInteger T>
-  T operator()(T a) const { return T((a > 0) - (a < 0)); }
+  T operator()(T a) const {
+    return T((a > 0) - (a < 0));
+  }
   template <Real T>
   T operator()(T a) const {
     return a > 0 ? T(1) : a < 0 ? T(-1) : a;
