@@ -1,0 +1,214 @@
+#include "passes/pipeline.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "ir/verifier.h"
+
+namespace minihlo {
+namespace {
+
+class PipelineParser {
+ public:
+  PipelineParser(const Source& source, Diagnostics& diagnostics)
+      : text_(source.text()), diagnostics_(diagnostics) {}
+
+  std::optional<Pipeline> run() {
+    Pipeline pipeline;
+    do {
+      if (!parse_call(pipeline)) return std::nullopt;
+      skip_blanks();
+    } while (eat(','));
+    if (position_ < text_.size()) {
+      return fail("pipeline-syntax", here(1), "expected ',' or the end behind a pass");
+    }
+    return pipeline;
+  }
+
+ private:
+  std::nullopt_t fail(std::string rule, Location place, std::string message) {
+    diagnostics_.error(std::move(rule), place, std::move(message));
+    return std::nullopt;
+  }
+
+  bool parse_call(Pipeline& pipeline) {
+    std::string_view name = word(",{}= \t\r\n");
+    Location place = location(name);
+    if (name.empty()) {
+      fail("pipeline-syntax", here(1), "expected the name of a pass");
+      return false;
+    }
+    const PassInfo* info = find_pass(name);
+    if (!info) {
+      std::vector<std::string_view> names;
+      for (const PassInfo* pass : passes()) names.push_back(pass->name);
+      fail("unknown-pass", place,
+           fmt::format("unknown pass '{}'{}", name, suggestion(name, names)));
+      return false;
+    }
+    pipeline.push_back({info, PassOptions(info->options), place});
+    skip_blanks();
+    if (!eat('{')) return true;
+    for (;;) {
+      skip_blanks();
+      if (eat('}')) return true;
+      if (!parse_option(pipeline.back())) return false;
+    }
+  }
+
+  bool parse_option(PassCall& call) {
+    std::string_view name = word(",{}= \t\r\n");
+    if (name.empty()) {
+      fail("pipeline-syntax", here(1), "expected an option name=value, or '}'");
+      return false;
+    }
+    Location place = location(name);
+    const OptionInfo* option = nullptr;
+    std::vector<std::string_view> names;
+    for (const OptionInfo& one : call.info->options) {
+      if (one.name == name) option = &one;
+      names.push_back(one.name);
+    }
+    if (!option) {
+      fail("unknown-option", place,
+           names.empty() ? fmt::format("pass '{}' has no options", call.info->name)
+                         : fmt::format("pass '{}' has no option '{}'{}", call.info->name, name,
+                                       suggestion(name, names)));
+      return false;
+    }
+    if (call.options.given(name)) {
+      fail("repeated-option", place, fmt::format("option '{}' is given twice", name));
+      return false;
+    }
+    skip_blanks();
+    if (!eat('=')) {
+      fail("pipeline-syntax", here(1), fmt::format("expected '=' behind option '{}'", name));
+      return false;
+    }
+    skip_blanks();
+    std::string_view value = word(",{} \t\r\n");
+    std::string wrong = check(*option, value);
+    if (!wrong.empty()) {
+      fail("bad-option-value", value.empty() ? here(1) : location(value), wrong);
+      return false;
+    }
+    call.options.set(name, std::string(value));
+    return true;
+  }
+
+  // What is wrong with an option's value, or nothing.
+  static std::string check(const OptionInfo& option, std::string_view value) {
+    if (value.empty()) return fmt::format("option '{}' needs a value", option.name);
+    std::vector<std::string_view> words = split(option.words);
+    if (words.empty() && !option.minimum) return "";
+    if (std::find(words.begin(), words.end(), value) != words.end()) return "";
+    if (option.minimum) {
+      int64_t number = 0;
+      auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+      bool whole = error == std::errc() && end == value.data() + value.size();
+      if (whole && number >= *option.minimum) return "";
+    }
+    std::string wanted = fmt::to_string(fmt::join(words, ", "));
+    if (option.minimum) {
+      wanted +=
+          fmt::format("{}an integer from {} on", words.empty() ? "" : " or ", *option.minimum);
+    }
+    return fmt::format("option '{}' takes {}{}, not '{}'{}", option.name,
+                       words.size() > 1 ? "one of " : "", wanted, value, suggestion(value, words));
+  }
+
+  static std::vector<std::string_view> split(std::string_view words) {
+    std::vector<std::string_view> result;
+    while (!words.empty()) {
+      size_t blank = words.find(' ');
+      result.push_back(words.substr(0, blank));
+      words.remove_prefix(blank == words.npos ? words.size() : blank + 1);
+    }
+    return result;
+  }
+
+  static std::string suggestion(std::string_view word,
+                                const std::vector<std::string_view>& candidates) {
+    std::string_view close = closest(word, candidates);
+    return close.empty() ? "" : fmt::format("; did you mean '{}'?", close);
+  }
+
+  void skip_blanks() {
+    size_t next = text_.find_first_not_of(" \t\r\n", position_);
+    position_ = next == text_.npos ? text_.size() : next;
+  }
+  bool eat(char c) {
+    if (position_ >= text_.size() || text_[position_] != c) return false;
+    ++position_;
+    return true;
+  }
+  // What reaches to the first of `ends`, behind blanks.
+  std::string_view word(std::string_view ends) {
+    skip_blanks();
+    size_t end = std::min(text_.find_first_of(ends, position_), text_.size());
+    std::string_view result = text_.substr(position_, end - position_);
+    position_ = end;
+    return result;
+  }
+  Location here(uint32_t length) const { return {static_cast<uint32_t>(position_), length}; }
+  Location location(std::string_view part) const {
+    return {static_cast<uint32_t>(part.data() - text_.data()), static_cast<uint32_t>(part.size())};
+  }
+
+  std::string_view text_;
+  Diagnostics& diagnostics_;
+  size_t position_ = 0;
+};
+
+// What the verifier says against a module, or nothing.
+std::string verification_errors(const Module& module, const PassContext& context) {
+  Diagnostics diagnostics;
+  verify(module, {.replicas = context.replicas, .partitions = context.partitions}, diagnostics);
+  std::string text;
+  for (const Diagnostic& diagnostic : diagnostics.all()) {
+    if (diagnostic.severity != Severity::kError) continue;
+    text += fmt::format("\n  {}{}{}", diagnostic.instruction.empty() ? "" : "%",
+                        diagnostic.instruction, diagnostic.instruction.empty() ? "" : ": ");
+    text += diagnostic.message;
+  }
+  return text;
+}
+
+}  // namespace
+
+std::optional<Pipeline> parse_pipeline(const std::shared_ptr<const Source>& source,
+                                       Diagnostics& diagnostics) {
+  return PipelineParser(*source, diagnostics).run();
+}
+
+tl::expected<void, std::string> run_pass(Module& module, const PassCall& call,
+                                         PassContext& context) {
+  auto done = call.info->make(call.options)->run(module, context);
+  if (!done) return tl::make_unexpected(fmt::format("{}: {}", call.info->name, done.error()));
+  return {};
+}
+
+tl::expected<void, std::string> run_pipeline(Module& module, const Pipeline& pipeline,
+                                             PassContext& context, bool verify_each) {
+  if (verify_each) {
+    std::string errors = verification_errors(module, context);
+    if (!errors.empty()) {
+      return tl::make_unexpected("the module is not valid before the first pass:" + errors);
+    }
+  }
+  for (const PassCall& call : pipeline) {
+    auto done = run_pass(module, call, context);
+    if (!done) return done;
+    if (!verify_each) continue;
+    std::string errors = verification_errors(module, context);
+    if (!errors.empty()) {
+      return tl::make_unexpected(fmt::format(
+          "internal error: pass {} left a module that is not valid:{}", call.to_string(), errors));
+    }
+  }
+  return {};
+}
+
+}  // namespace minihlo
