@@ -64,7 +64,10 @@ std::vector<Computation*> Instruction::called_computations() const {
 }
 
 ComparisonType Instruction::comparison_type() const {
-  if (auto written = find(attr::comparison_type)) return *written;
+  return find(attr::comparison_type).value_or(default_comparison_type());
+}
+
+ComparisonType Instruction::default_comparison_type() const {
   switch (info(operand(0)->shape()->element_type()).kind) {
     case ElementKind::kFloat:
     case ElementKind::kComplex:

@@ -29,6 +29,11 @@ class Instruction {
   Opcode opcode() const { return opcode_; }
   /// Without the leading %. Unique in the module.
   std::string_view name() const { return {name_, name_size_}; }
+  /// `name` must be unique in the module and live in its storage (see Module::keep_name).
+  void set_name(std::string_view name) {
+    name_ = name.data();
+    name_size_ = static_cast<uint32_t>(name.size());
+  }
   const Shape* shape() const { return shape_; }
   Computation* parent() const { return parent_; }
   /// The position in the computation's list. An analysis is a vector indexed by it.
@@ -67,6 +72,7 @@ class Instruction {
 
   /// The effective comparison type of a compare: as written, or the default of the operand's type.
   ComparisonType comparison_type() const;
+  ComparisonType default_comparison_type() const;
 
  private:
   friend class Computation;

@@ -83,6 +83,14 @@ void Module::retain_computations(const std::function<bool(const Computation&)>& 
   }
 }
 
+void Module::order_computations(std::span<Computation* const> order) {
+  assert(order.size() == computations_.size());
+  computations_.assign(order.begin(), order.end());
+  for (size_t i = 0; i < order.size(); ++i) order[i]->number_ = static_cast<uint32_t>(i);
+  std::sort(owned_.begin(), owned_.end(),
+            [](const auto& a, const auto& b) { return a->number_ < b->number_; });
+}
+
 size_t Module::instruction_count() const {
   size_t count = 0;
   for (const Computation* computation : computations_) count += computation->size();

@@ -27,6 +27,8 @@ class Module;
 class Computation {
  public:
   std::string_view name() const { return name_; }
+  /// `name` must be unique among the module's computations and live in its storage.
+  void set_name(std::string_view name) { name_ = name; }
   Module* module() const { return module_; }
   /// The position in the module's list.
   uint32_t number() const { return number_; }
@@ -111,6 +113,8 @@ class Module {
   Computation* add_computation(std::string_view name, Location location = {});
   /// Keeps only the computations that `keep` accepts. Nothing may call the others.
   void retain_computations(const std::function<bool(const Computation&)>& keep);
+  /// Puts the computations, all of them, in this order: callees before callers.
+  void order_computations(std::span<Computation* const> order);
   size_t instruction_count() const;
 
   // Attributes of the header.
