@@ -1,0 +1,494 @@
+#include "ir/text/lexer.h"
+
+#include <tsl/robin_set.h>
+
+#include <array>
+#include <cctype>
+#include <charconv>
+
+#include "ir/element_type.h"
+
+namespace minihlo {
+namespace {
+
+enum : uint8_t { kBlank = 1, kDigit = 2, kWordStart = 4, kWordPart = 8 };
+
+constexpr std::array<uint8_t, 256> kClasses = [] {
+  std::array<uint8_t, 256> classes{};
+  for (int c = 'a'; c <= 'z'; ++c) classes[c] = classes[c - 'a' + 'A'] = kWordStart | kWordPart;
+  for (int c = '0'; c <= '9'; ++c) classes[c] = kDigit | kWordPart;
+  classes['_'] = kWordStart | kWordPart;
+  classes['.'] = classes['-'] = kWordPart;
+  classes[' '] = classes['\t'] = classes['\r'] = classes['\n'] = kBlank;
+  return classes;
+}();
+
+bool is(char c, uint8_t what) { return kClasses[static_cast<unsigned char>(c)] & what; }
+
+// Scanners of number forms: each returns the offset behind the form, or `begin` where it is not
+// there.
+
+size_t skip_digits(std::string_view text, size_t at) {
+  while (at < text.size() && is(text[at], kDigit)) ++at;
+  return at;
+}
+
+size_t scan_decimal(std::string_view text, size_t begin) {
+  size_t at = begin + (text[begin] == '-');
+  size_t whole = skip_digits(text, at);
+  size_t digits = whole - at;
+  at = whole;
+  bool decimal = false;
+  if (at < text.size() && text[at] == '.') {
+    size_t end = skip_digits(text, at + 1);
+    digits += end - at - 1;
+    decimal = digits > 0;
+    if (decimal) at = end;
+  }
+  if (digits == 0) return begin;
+  if (at < text.size() && (text[at] == 'e' || text[at] == 'E')) {
+    size_t exponent = at + 1;
+    if (exponent < text.size() && (text[exponent] == '+' || text[exponent] == '-')) ++exponent;
+    size_t end = skip_digits(text, exponent);
+    if (end > exponent) return end;
+  }
+  return decimal ? at : begin;
+}
+
+size_t scan_labels(std::string_view text, size_t begin) {
+  auto part = [&](size_t at, std::string_view letters) {
+    size_t start = at;
+    while (at < text.size() && (is(text[at], kDigit) || letters.find(text[at]) != letters.npos)) {
+      ++at;
+    }
+    return at >= start + 2 ? at : 0;
+  };
+  size_t at = part(begin, "bf?");
+  if (at == 0 || at >= text.size() || text[at] != '_') return begin;
+  at = part(at + 1, "io?");
+  if (at == 0 || text.substr(at, 2) != "->") return begin;
+  at = part(at + 2, "bf?");
+  return at == 0 ? begin : at;
+}
+
+size_t scan_sizes(std::string_view text, size_t begin) {
+  size_t at = skip_digits(text, begin);
+  if (at == begin) return begin;
+  size_t parts = 1;
+  while (at < text.size() && text[at] == 'x') {
+    size_t end = skip_digits(text, at + 1);
+    if (end == at + 1) break;
+    at = end;
+    ++parts;
+  }
+  return parts > 1 ? at : begin;
+}
+
+size_t scan_padding(std::string_view text, size_t begin) {
+  auto number = [&](size_t at) {
+    size_t start = at + (at < text.size() && text[at] == '-');
+    size_t end = skip_digits(text, start);
+    return end > start ? end : 0;
+  };
+  auto group = [&](size_t at) -> size_t {  // low_high[_interior]
+    at = number(at);
+    if (at == 0 || at >= text.size() || text[at] != '_') return 0;
+    at = number(at + 1);
+    if (at != 0 && at < text.size() && text[at] == '_') {
+      if (size_t end = number(at + 1)) at = end;
+    }
+    return at;
+  };
+  size_t at = group(begin);
+  if (at == 0) return begin;
+  while (at < text.size() && text[at] == 'x') {
+    size_t end = group(at + 1);
+    if (end == 0) break;
+    at = end;
+  }
+  return at;
+}
+
+}  // namespace
+
+std::string_view to_string(TokenKind kind) {
+  switch (kind) {
+    case TokenKind::kEnd:
+      return "the end of the text";
+    case TokenKind::kInvalid:
+      return "something that is no token";
+    case TokenKind::kWord:
+      return "a word";
+    case TokenKind::kName:
+      return "a name";
+    case TokenKind::kKey:
+      return "an attribute name followed by '='";
+    case TokenKind::kLabel:
+      return "a name followed by ':'";
+    case TokenKind::kInteger:
+      return "an integer";
+    case TokenKind::kDecimal:
+      return "a number";
+    case TokenKind::kDimLabels:
+      return "dimension labels";
+    case TokenKind::kSizes:
+      return "sizes such as 3x3";
+    case TokenKind::kPadding:
+      return "padding such as 0_1x2_3";
+    case TokenKind::kString:
+      return "a string";
+    case TokenKind::kEqual:
+      return "'='";
+    case TokenKind::kComma:
+      return "','";
+    case TokenKind::kColon:
+      return "':'";
+    case TokenKind::kStar:
+      return "'*'";
+    case TokenKind::kHash:
+      return "'#'";
+    case TokenKind::kPlus:
+      return "'+'";
+    case TokenKind::kTilde:
+      return "'~'";
+    case TokenKind::kQuestion:
+      return "'?'";
+    case TokenKind::kLeftSquare:
+      return "'['";
+    case TokenKind::kRightSquare:
+      return "']'";
+    case TokenKind::kLeftBrace:
+      return "'{'";
+    case TokenKind::kRightBrace:
+      return "'}'";
+    case TokenKind::kLeftParen:
+      return "'('";
+    case TokenKind::kRightParen:
+      return "')'";
+    case TokenKind::kDots:
+      return "'...'";
+    case TokenKind::kLessEqual:
+      return "'<='";
+    case TokenKind::kArrow:
+      return "'->'";
+  }
+  return "";
+}
+
+void Lexer::finish(TokenKind kind, size_t begin, size_t end) {
+  token_.kind = kind;
+  token_.offset = static_cast<uint32_t>(begin);
+  token_.length = static_cast<uint32_t>(end - begin);
+  token_.text = text_.substr(begin, end - begin);
+  position_ = end;
+}
+
+void Lexer::invalid(size_t begin, size_t end, const char* rule, const char* problem) {
+  finish(TokenKind::kInvalid, begin, end);
+  problem_rule_ = rule;
+  problem_ = problem;
+}
+
+size_t Lexer::skip_blank(size_t offset) const {
+  for (;;) {
+    while (offset < text_.size() && is(text_[offset], kBlank)) ++offset;
+    if (offset + 1 >= text_.size() || text_[offset] != '/') return offset;
+    size_t end;
+    if (text_[offset + 1] == '*') {
+      end = text_.find("*/", offset + 2);
+      if (end == text_.npos) return offset;
+      offset = end + 2;
+    } else if (text_[offset + 1] == '/') {
+      end = text_.find('\n', offset + 2);
+      offset = end == text_.npos ? text_.size() : end + 1;
+    } else {
+      return offset;
+    }
+  }
+}
+
+Token Lexer::peek() const {
+  Lexer copy = *this;
+  copy.advance();
+  return copy.current();
+}
+
+void Lexer::lex_word(size_t begin) {
+  size_t end = begin + 1;
+  while (end < text_.size() && is(text_[end], kWordPart)) ++end;
+  char next = at_offset(end);
+  if (next == ':' || next == '=') {
+    finish(next == ':' ? TokenKind::kLabel : TokenKind::kKey, begin, end + 1);
+    token_.text.remove_suffix(1);
+    return;
+  }
+  // Labels may start with a letter: bf_io->bf.
+  if (next == '>' && end > begin + 1 && text_[end - 1] == '-') {
+    if (size_t labels = scan_labels(text_, begin); labels > begin) {
+      finish(TokenKind::kDimLabels, begin, labels);
+      return;
+    }
+  }
+  finish(TokenKind::kWord, begin, end);
+}
+
+void Lexer::lex_number(size_t begin) {
+  if (text_.substr(begin, 2) == "->") return finish(TokenKind::kArrow, begin, begin + 2);
+  if (text_[begin] == '?') {
+    size_t end = scan_labels(text_, begin);
+    return end > begin ? finish(TokenKind::kDimLabels, begin, end)
+                       : finish(TokenKind::kQuestion, begin, begin + 1);
+  }
+  if (size_t end = scan_decimal(text_, begin); end > begin) {
+    return finish(TokenKind::kDecimal, begin, end);
+  }
+  if (size_t end = scan_labels(text_, begin); end > begin) {
+    return finish(TokenKind::kDimLabels, begin, end);
+  }
+  if (size_t end = scan_sizes(text_, begin); end > begin) {
+    return finish(TokenKind::kSizes, begin, end);
+  }
+  if (size_t end = scan_padding(text_, begin); end > begin) {
+    return finish(TokenKind::kPadding, begin, end);
+  }
+  bool negative = text_[begin] == '-';
+  size_t end = skip_digits(text_, begin + negative);
+  if (end > begin + negative) {
+    finish(TokenKind::kInteger, begin, end);
+    const char* first = text_.data() + begin;
+    const char* last = text_.data() + end;
+    auto [_, error] = std::from_chars(first, last, token_.integer);
+    if (error == std::errc()) return;
+    uint64_t bits;
+    if (!negative && std::from_chars(first, last, bits).ec == std::errc()) {
+      token_.integer = static_cast<int64_t>(bits);
+      return;
+    }
+    return invalid(begin, end, "number-out-of-range", "the integer does not fit 64 bits");
+  }
+  if (negative && text_.substr(begin + 1, 3) == "inf") {
+    return finish(TokenKind::kDecimal, begin, begin + 4);
+  }
+  if (negative && text_.substr(begin + 1, 3) == "nan") {
+    end = begin + 4;
+    if (text_.substr(end, 3) == "(0x") {
+      size_t close = end + 3;
+      while (std::isxdigit(static_cast<unsigned char>(at_offset(close)))) ++close;
+      if (at_offset(close) == ')') end = close + 1;
+    }
+    return finish(TokenKind::kDecimal, begin, end);
+  }
+  invalid(begin, begin + 1, "invalid-character", "this character does not start a token");
+}
+
+void Lexer::lex_string(size_t begin) {
+  const char quote = text_[begin];
+  bool escaped = false;
+  size_t end = begin + 1;
+  for (; end < text_.size() && text_[end] != quote; ++end) {
+    if (text_[end] == '\\') {
+      escaped = true;
+      ++end;
+    }
+  }
+  if (end >= text_.size()) {
+    return invalid(begin, begin + 1, "unfinished-string", "the string that starts here has no end");
+  }
+  finish(TokenKind::kString, begin, end + 1);
+  if (token_.text.find('\n') != token_.text.npos) long_string_ = begin;
+  token_.text = text_.substr(begin + 1, end - begin - 1);
+  token_.escaped = escaped;
+}
+
+void Lexer::advance() {
+  previous_end_ = position_;
+  const size_t begin = skip_blank(position_);
+  if (begin >= text_.size()) return finish(TokenKind::kEnd, text_.size(), text_.size());
+  const char c = text_[begin];
+  if (is(c, kWordStart)) return lex_word(begin);
+  if (is(c, kDigit)) return lex_number(begin);
+  auto single = [&](TokenKind kind) { finish(kind, begin, begin + 1); };
+  switch (c) {
+    case '%': {
+      if (!is(at_offset(begin + 1), kWordStart)) {
+        return invalid(begin, begin + 1, "invalid-name", "a name must follow '%'");
+      }
+      size_t end = begin + 2;
+      while (end < text_.size() && is(text_[end], kWordPart)) ++end;
+      finish(TokenKind::kName, begin, end);
+      token_.text.remove_prefix(1);
+      return;
+    }
+    case '-':
+    case '?':
+      return lex_number(begin);
+    case '"':
+    case '\'':
+      return lex_string(begin);
+    case ',':
+      return single(TokenKind::kComma);
+    case '=':
+      return single(TokenKind::kEqual);
+    case ':':
+      return single(TokenKind::kColon);
+    case '{':
+      return single(TokenKind::kLeftBrace);
+    case '}':
+      return single(TokenKind::kRightBrace);
+    case '(':
+      return single(TokenKind::kLeftParen);
+    case ')':
+      return single(TokenKind::kRightParen);
+    case '[':
+      return single(TokenKind::kLeftSquare);
+    case ']':
+      return single(TokenKind::kRightSquare);
+    case '*':
+      return single(TokenKind::kStar);
+    case '#':
+      return single(TokenKind::kHash);
+    case '+':
+      return single(TokenKind::kPlus);
+    case '~':
+      return single(TokenKind::kTilde);
+    case '<':
+      if (at_offset(begin + 1) == '=') return finish(TokenKind::kLessEqual, begin, begin + 2);
+      break;
+    case '.':
+      if (text_.substr(begin, 3) == "...") return finish(TokenKind::kDots, begin, begin + 3);
+      break;
+    case '/':
+      if (at_offset(begin + 1) == '*') {
+        // Nothing behind it can be read, so the rest is this token.
+        invalid(begin, begin + 2, "unfinished-comment", "the comment that starts here has no end");
+        position_ = text_.size();
+        return;
+      }
+      break;
+    default:
+      break;
+  }
+  invalid(begin, begin + 1, "invalid-character", "this character does not start a token");
+}
+
+size_t end_of_braces(std::string_view text, size_t offset) {
+  size_t depth = 0;
+  bool quoted = false;
+  for (size_t at = offset; at < text.size(); ++at) {
+    switch (text[at]) {
+      case '\\':
+        if (quoted) ++at;
+        break;
+      case '"':
+        quoted = !quoted;
+        break;
+      case '{':
+        depth += !quoted;
+        break;
+      case '}':
+        if (!quoted && --depth == 0) return at + 1;
+        break;
+      default:
+        break;
+    }
+  }
+  return std::string_view::npos;
+}
+
+bool is_reserved_word(std::string_view word) {
+  static const auto* const words = [] {
+    auto* set = new tsl::robin_set<std::string_view>{
+        "true",        "false",         "inf",        "nan",        "HloModule",
+        "ENTRY",       "ROOT",          "maximal",    "replicated", "manual",
+        "unreduced",   "shard_as",      "shard_like", "unknown",    "last_tile_dim_replicate",
+        "FileNames",   "FunctionNames", "token",      "opaque",     "opaque_type",
+        "StackFrames", "FileLocations"};
+    for (const ElementTypeInfo& type : kElementTypes) set->insert(type.text);
+    return set;
+  }();
+  constexpr size_t kLongest = std::string_view("last_tile_dim_replicate").size();
+  return word.size() <= kLongest && words->contains(word);
+}
+
+bool unescape(std::string_view text, std::string& out) {
+  auto number = [&](size_t& i, int base, size_t most, uint32_t largest) -> int64_t {
+    uint32_t value = 0;
+    const char* first = text.data() + i;
+    const char* last = first + std::min(most, text.size() - i);
+    auto [end, error] = std::from_chars(first, last, value, base);
+    if (error != std::errc() || value > largest) return -1;
+    i += static_cast<size_t>(end - first);
+    return value;
+  };
+  for (size_t i = 0; i < text.size();) {
+    if (text[i] != '\\') {
+      out += text[i++];
+      continue;
+    }
+    if (++i >= text.size()) return false;
+    char c = text[i];
+    constexpr std::string_view kLetters = "abfnrtv\\?'\"";
+    constexpr std::string_view kMeanings = "\a\b\f\n\r\t\v\\?'\"";
+    if (size_t which = kLetters.find(c); which != kLetters.npos) {
+      out += kMeanings[which];
+      ++i;
+    } else if (c >= '0' && c <= '7') {
+      int64_t value = number(i, 8, 3, 255);
+      if (value < 0) return false;
+      out += static_cast<char>(value);
+    } else if (c == 'x' || c == 'X') {
+      int64_t value = number(++i, 16, 8, 255);
+      if (value < 0) return false;
+      out += static_cast<char>(value);
+    } else if (c == 'u' || c == 'U') {
+      size_t digits = c == 'u' ? 4 : 8;
+      size_t begin = ++i;
+      int64_t value = number(i, 16, digits, 0x10FFFF);
+      if (value < 0 || i != begin + digits || (value >= 0xD800 && value < 0xE000)) return false;
+      if (value < 0x80) {
+        out += static_cast<char>(value);
+        continue;
+      }
+      int extra = value < 0x800 ? 1 : value < 0x10000 ? 2 : 3;
+      out += static_cast<char>((0xFF00 >> (extra + 1)) | (value >> (6 * extra)));
+      while (extra-- > 0) out += static_cast<char>(0x80 | ((value >> (6 * extra)) & 0x3F));
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+void append_escaped(std::string& out, std::string_view text) {
+  for (char c : text) {
+    switch (c) {
+      case '\n':
+        out += "\\n";
+        break;
+      case '\r':
+        out += "\\r";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
+      case '"':
+      case '\'':
+      case '\\':
+        out += '\\';
+        out += c;
+        break;
+      default:
+        if (c >= ' ' && c < '\x7f') {
+          out += c;
+        } else {
+          auto byte = static_cast<unsigned char>(c);
+          out += '\\';
+          out += static_cast<char>('0' + (byte >> 6));
+          out += static_cast<char>('0' + ((byte >> 3) & 7));
+          out += static_cast<char>('0' + (byte & 7));
+        }
+    }
+  }
+}
+
+}  // namespace minihlo

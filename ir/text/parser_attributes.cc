@@ -1,0 +1,456 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "ir/text/text_parser.h"
+
+namespace minihlo::internal {
+namespace {
+
+template <class T>
+void put(Attribute& attribute, std::span<T> values) {
+  attribute.data = values.data();
+  attribute.size = static_cast<uint32_t>(values.size());
+}
+
+void put(Attribute& attribute, std::string_view text) {
+  attribute.data = text.data();
+  attribute.size = static_cast<uint32_t>(text.size());
+}
+
+std::vector<std::string_view> split_words(std::string_view words) {
+  std::vector<std::string_view> result;
+  while (!words.empty()) {
+    size_t blank = std::min(words.find(' '), words.size());
+    result.push_back(words.substr(0, blank));
+    words.remove_prefix(std::min(blank + 1, words.size()));
+  }
+  return result;
+}
+
+}  // namespace
+
+TextParser::Reader TextParser::reader(AttributeKind kind) {
+  switch (kind) {
+    case AttributeKind::kBool:
+      return &TextParser::read_bool;
+    case AttributeKind::kInt:
+      return &TextParser::read_int;
+    case AttributeKind::kFloat:
+      return &TextParser::read_float;
+    case AttributeKind::kString:
+      return &TextParser::read_string;
+    case AttributeKind::kWord:
+      return &TextParser::read_word;
+    case AttributeKind::kWords:
+      return &TextParser::read_words;
+    case AttributeKind::kEnum:
+      return &TextParser::read_enum;
+    case AttributeKind::kInts:
+      return &TextParser::read_ints;
+    case AttributeKind::kBools:
+      return &TextParser::read_bools;
+    case AttributeKind::kIntLists:
+      return &TextParser::read_int_lists;
+    case AttributeKind::kPairs:
+      return &TextParser::read_pairs;
+    case AttributeKind::kSlice:
+      return &TextParser::read_slice;
+    case AttributeKind::kPadding:
+      return &TextParser::read_padding;
+    case AttributeKind::kWindow:
+      return &TextParser::read_window;
+    case AttributeKind::kDimLabels:
+      return &TextParser::read_dim_labels;
+    case AttributeKind::kShape:
+      return &TextParser::read_shape;
+    case AttributeKind::kShapes:
+      return &TextParser::read_shapes;
+    case AttributeKind::kProgramShape:
+      return &TextParser::read_program_shape;
+    case AttributeKind::kLiteral:
+      return &TextParser::read_literal;
+    case AttributeKind::kSharding:
+      return &TextParser::read_sharding;
+    case AttributeKind::kDeviceGroups:
+      return &TextParser::read_device_groups;
+    case AttributeKind::kComputation:
+      return &TextParser::read_computation;
+    case AttributeKind::kComputations:
+      return &TextParser::read_computations;
+    case AttributeKind::kInstructions:
+      return &TextParser::read_instructions;
+    case AttributeKind::kStringMap:
+      return &TextParser::read_string_map;
+    case AttributeKind::kMetadata:
+      return &TextParser::read_metadata;
+    case AttributeKind::kJson:
+      return &TextParser::read_json;
+    case AttributeKind::kAliases:
+      return &TextParser::read_aliases;
+    case AttributeKind::kDonors:
+      return &TextParser::read_donors;
+    case AttributeKind::kDomain:
+      return &TextParser::read_domain;
+    case AttributeKind::kBraced:
+      return &TextParser::read_braced;
+  }
+  return nullptr;
+}
+
+bool TextParser::add_attribute(const AttributeUse* use, const Token& key,
+                               std::vector<Attribute>& attributes) {
+  if (find_attribute(attributes, use->id)) {
+    return fail("duplicate-attribute", key.location(),
+                fmt::format("the attribute '{}' is given twice", key.text));
+  }
+  Attribute attribute{use->id, 0, {0}};
+  if (!(this->*reader(info(use->id).kind))(attribute)) return false;
+  // The thread that is meant where nothing is said.
+  if (use->id == AttributeId::async_execution_thread &&
+      attribute_value<std::string_view>(attribute) == "main") {
+    return true;
+  }
+  attributes.push_back(attribute);
+  return true;
+}
+
+bool TextParser::parse_dictionary(std::span<const AttributeUse> uses,
+                                  std::vector<Attribute>& attributes) {
+  if (!expect(TokenKind::kLeftBrace, "before the values")) return false;
+  while (!accept(TokenKind::kRightBrace)) {
+    if (!attributes.empty()) accept(TokenKind::kComma);
+    if (!at(TokenKind::kKey)) return fail_expected("'}' or a name followed by '='");
+    const Token key = token();
+    auto found = std::find_if(uses.begin(), uses.end(), [&](const AttributeUse& use) {
+      return info(use.id).text == key.text;
+    });
+    if (found == uses.end()) {
+      fail("unknown-attribute", key.location(), fmt::format("'{}' is not known here", key.text));
+      std::vector<std::string_view> known;
+      for (const AttributeUse& use : uses) known.push_back(info(use.id).text);
+      note_suggestion(key.text, known);
+      return false;
+    }
+    lexer_.advance();
+    if (!add_attribute(&*found, key, attributes)) return false;
+  }
+  return true;
+}
+
+bool TextParser::read_bool(Attribute& attribute) {
+  if (!at_word("true") && !at_word("false")) return fail_expected("'true' or 'false'");
+  attribute.integer = token().text == "true";
+  lexer_.advance();
+  return true;
+}
+
+bool TextParser::read_int(Attribute& attribute) {
+  return expect_int(attribute.integer, "an integer");
+}
+
+bool TextParser::read_float(Attribute& attribute) {
+  if (at(TokenKind::kInteger)) {
+    attribute.real = static_cast<double>(token().integer);
+  } else if (at(TokenKind::kDecimal) || at_word("inf") || at_word("nan")) {
+    std::string_view text = token().text;
+    auto [_, error] = std::from_chars(text.data(), text.data() + text.size(), attribute.real);
+    if (error == std::errc::result_out_of_range) {
+      return fail("number-out-of-range", token().location(), "the number does not fit 64 bits");
+    }
+  } else {
+    return fail_expected("a number");
+  }
+  lexer_.advance();
+  return true;
+}
+
+bool TextParser::read_string(Attribute& attribute) {
+  std::string_view text;
+  if (!expect_string(text, "a string in quotes")) return false;
+  put(attribute, text);
+  return true;
+}
+
+bool TextParser::read_word(Attribute& attribute) {
+  std::string_view text = lexer_.text();
+  size_t begin = token().offset;
+  size_t end = std::min(text.find_first_of(", \t\r\n(){}\"'", begin), text.size());
+  if (end == begin) return fail_expected("a word");
+  put(attribute, text.substr(begin, end - begin));
+  lexer_.jump(end);
+  return true;
+}
+
+bool TextParser::read_words(Attribute& attribute) {
+  std::vector<std::string_view> words;
+  auto element = [&] {
+    if (!at(TokenKind::kWord)) return fail_expected("a word");
+    // XLA reads them without regard to case and prints them in lower case.
+    std::string lower(token().text);
+    std::transform(lower.begin(), lower.end(), lower.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    words.push_back(lower == token().text ? token().text : arena().copy_string(lower));
+    lexer_.advance();
+    return true;
+  };
+  if (!parse_list(TokenKind::kLeftBrace, TokenKind::kRightBrace, "around the words", element)) {
+    return false;
+  }
+  put(attribute, arena().copy(words));
+  return true;
+}
+
+bool TextParser::read_enum(Attribute& attribute) {
+  std::vector<std::string_view> words = split_words(info(attribute.id).words);
+  auto found = std::find(words.begin(), words.end(), token().text);
+  if (!at(TokenKind::kWord) || found == words.end()) {
+    fail("invalid-value", token().location(),
+         fmt::format("'{}' must be one of {}", info(attribute.id).text, fmt::join(words, ", ")));
+    note_suggestion(token().text, words);
+    return false;
+  }
+  attribute.integer = found - words.begin();
+  lexer_.advance();
+  return true;
+}
+
+bool TextParser::parse_int_list(TokenKind open, TokenKind close, std::vector<int64_t>& values) {
+  return parse_list(open, close, "around the integers", [&] {
+    int64_t value;
+    if (!expect_int(value, "an integer")) return false;
+    values.push_back(value);
+    return true;
+  });
+}
+
+bool TextParser::read_ints(Attribute& attribute) {
+  std::vector<int64_t> values;
+  if (!parse_int_list(TokenKind::kLeftBrace, TokenKind::kRightBrace, values)) return false;
+  put(attribute, arena().copy(values));
+  return true;
+}
+
+bool TextParser::read_bools(Attribute& attribute) {
+  std::vector<uint8_t> values;
+  auto element = [&] {
+    Attribute one;
+    if (!read_bool(one)) return false;
+    values.push_back(one.integer != 0);
+    return true;
+  };
+  // A single value needs no braces.
+  if (!at(TokenKind::kLeftBrace)) {
+    if (!element()) return false;
+  } else if (!parse_list(TokenKind::kLeftBrace, TokenKind::kRightBrace, "around the values",
+                         element)) {
+    return false;
+  }
+  std::span<bool> kept = arena().array<bool>(values.size());
+  std::copy(values.begin(), values.end(), kept.begin());
+  put(attribute, kept);
+  return true;
+}
+
+bool TextParser::read_int_lists(Attribute& attribute) {
+  std::vector<std::span<const int64_t>> lists;
+  std::vector<int64_t> values;
+  auto element = [&] {
+    values.clear();
+    if (!parse_int_list(TokenKind::kLeftBrace, TokenKind::kRightBrace, values)) return false;
+    lists.push_back(arena().copy(values));
+    return true;
+  };
+  if (!parse_list(TokenKind::kLeftBrace, TokenKind::kRightBrace, "around the lists", element)) {
+    return false;
+  }
+  put(attribute, arena().copy(lists));
+  return true;
+}
+
+bool TextParser::read_pairs(Attribute& attribute) {
+  std::vector<SourceTarget> pairs;
+  auto element = [&] {
+    SourceTarget pair;
+    if (!expect(TokenKind::kLeftBrace, "before a pair") ||
+        !expect_int(pair.source, "the source of a pair") ||
+        !expect(TokenKind::kComma, "between source and target") ||
+        !expect_int(pair.target, "the target of a pair") ||
+        !expect(TokenKind::kRightBrace, "behind a pair")) {
+      return false;
+    }
+    pairs.push_back(pair);
+    return true;
+  };
+  if (!parse_list(TokenKind::kLeftBrace, TokenKind::kRightBrace, "around the pairs", element)) {
+    return false;
+  }
+  put(attribute, arena().copy(pairs));
+  return true;
+}
+
+bool TextParser::read_shape(Attribute& attribute) {
+  const Shape* shape;
+  if (!parse_shape(shape)) return false;
+  attribute.data = shape;
+  return true;
+}
+
+bool TextParser::read_shapes(Attribute& attribute) {
+  std::vector<const Shape*> shapes;
+  auto element = [&] { return parse_shape(shapes.emplace_back()); };
+  if (!parse_list(TokenKind::kLeftBrace, TokenKind::kRightBrace, "around the shapes", element)) {
+    return false;
+  }
+  put(attribute, arena().copy(shapes));
+  return true;
+}
+
+bool TextParser::read_program_shape(Attribute& attribute) {
+  std::vector<const Shape*> parameters;
+  ProgramShape program{};
+  auto element = [&] { return parse_shape(parameters.emplace_back()); };
+  if (!expect(TokenKind::kLeftBrace, "before the layout") ||
+      !parse_list(TokenKind::kLeftParen, TokenKind::kRightParen, "around the parameters",
+                  element) ||
+      !expect(TokenKind::kArrow, "before the result") || !parse_shape(program.result) ||
+      !expect(TokenKind::kRightBrace, "behind the layout")) {
+    return false;
+  }
+  program.parameters = arena().copy(parameters);
+  attribute.data = arena().make<ProgramShape>(program);
+  return true;
+}
+
+bool TextParser::read_literal(Attribute& attribute) {
+  const Shape* shape;
+  const Literal* literal;
+  if (!parse_shape(shape) || !parse_literal(shape, literal)) return false;
+  attribute.data = literal;
+  return true;
+}
+
+bool TextParser::parse_computation_value(Computation*& computation) {
+  if (at(TokenKind::kLeftBrace)) {
+    computation = parse_body("_", token().location());
+    if (computation) unnamed_.push_back(computation);
+    return computation != nullptr;
+  }
+  Token name;
+  if (!expect_name("the name of a computation, or its body", name)) return false;
+  auto found = computations_.find(name.text);
+  if (found == computations_.end()) {
+    fail("undefined-computation", name.location(),
+         fmt::format("no computation '{}' stands before this one", name.text));
+    std::vector<std::string_view> known;
+    for (const auto& entry : computations_) known.push_back(entry.first);
+    note_suggestion(name.text, known);
+    return false;
+  }
+  computation = found->second;
+  return computation != nullptr;
+}
+
+bool TextParser::read_computation(Attribute& attribute) {
+  Computation* computation;
+  if (!parse_computation_value(computation)) return false;
+  attribute.data = computation;
+  return true;
+}
+
+bool TextParser::read_computations(Attribute& attribute) {
+  std::vector<Computation*> computations;
+  auto element = [&] { return parse_computation_value(computations.emplace_back()); };
+  if (!parse_list(TokenKind::kLeftBrace, TokenKind::kRightBrace, "around the computations",
+                  element)) {
+    return false;
+  }
+  put(attribute, arena().copy(computations));
+  return true;
+}
+
+bool TextParser::read_instructions(Attribute& attribute) {
+  std::vector<Instruction*> instructions;
+  auto element = [&] {
+    Token name;
+    if (!expect_name("an instruction's name", name)) return false;
+    return resolve_operand(name, nullptr, instructions.emplace_back());
+  };
+  if (!parse_list(TokenKind::kLeftBrace, TokenKind::kRightBrace, "around the instructions",
+                  element)) {
+    return false;
+  }
+  put(attribute, arena().copy(instructions));
+  return true;
+}
+
+bool TextParser::read_metadata(Attribute& attribute) {
+  std::vector<Attribute> values;
+  if (!parse_dictionary(metadata_attributes(), values)) return false;
+  put(attribute, arena().copy(values));
+  return true;
+}
+
+bool TextParser::parse_json_text(JsonText& json) {
+  const Token place = token();
+  if (!at(TokenKind::kLeftBrace)) {
+    if (!expect_string(json.text, "a string or {...}")) return false;
+    // XLA prints such a string without quotes whenever it can be read back so.
+    json.raw = json.text.starts_with('{') && end_of_braces(json.text, 0) == json.text.size();
+    return true;
+  }
+  size_t end = end_of_braces(lexer_.text(), place.offset);
+  if (end == std::string_view::npos) {
+    return fail("unbalanced-braces", place.location(), "nothing closes this brace");
+  }
+  json = {lexer_.text().substr(place.offset, end - place.offset), true};
+  lexer_.jump(end);
+  return true;
+}
+
+bool TextParser::read_json(Attribute& attribute) {
+  JsonText json;
+  if (!parse_json_text(json)) return false;
+  attribute.data = arena().make<JsonText>(json);
+  return true;
+}
+
+bool TextParser::read_braced(Attribute& attribute) {
+  JsonText json;
+  if (!at(TokenKind::kLeftBrace)) return fail_expected("'{'");
+  if (!parse_json_text(json)) return false;
+  put(attribute, json.text);
+  return true;
+}
+
+bool TextParser::read_string_map(Attribute& attribute) {
+  std::vector<NamedString> entries;
+  auto element = [&] {
+    if (!at(TokenKind::kKey)) return fail_expected("a name followed by '='");
+    const Token key = token();
+    lexer_.advance();
+    JsonText value;
+    if (!parse_json_text(value)) return false;
+    entries.push_back({key.text, value.text, value.raw});
+    return true;
+  };
+  const Token open = token();
+  if (!parse_list(TokenKind::kLeftBrace, TokenKind::kRightBrace, "around the attributes",
+                  element)) {
+    return false;
+  }
+  std::sort(entries.begin(), entries.end(),
+            [](const NamedString& a, const NamedString& b) { return a.name < b.name; });
+  auto twice = std::adjacent_find(
+      entries.begin(), entries.end(),
+      [](const NamedString& a, const NamedString& b) { return a.name == b.name; });
+  if (twice != entries.end()) {
+    return fail("duplicate-attribute", open.location(),
+                fmt::format("the attribute '{}' is given twice", twice->name));
+  }
+  put(attribute, arena().copy(entries));
+  return true;
+}
+
+}  // namespace minihlo::internal

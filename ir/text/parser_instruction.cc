@@ -1,0 +1,389 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "ir/shape_inference.h"
+#include "ir/text/text_parser.h"
+
+namespace minihlo::internal {
+
+void TextParser::declare(std::string_view name, Instruction* instruction) {
+  const NameEntry entry{instruction, scope().generation};
+  auto [place, inserted] = names_.insert({name, entry});
+  if (inserted) return;
+  if (place->second.generation != entry.generation) {
+    if (scopes_.size() > 1) hidden_.emplace_back(place->first, place->second);
+    place.value() = entry;
+  }
+  if (instruction) to_rename_.push_back(instruction);
+}
+
+void TextParser::leave_scope(size_t hidden_before) {
+  scopes_.pop_back();
+  for (; hidden_.size() > hidden_before; hidden_.pop_back()) {
+    names_[hidden_.back().first] = hidden_.back().second;
+  }
+}
+
+bool TextParser::parse_instruction() {
+  Draft draft;
+  const Token start = token();
+  draft.root = accept_word("ROOT");
+  current_instruction_ = {};
+  if (bare_ && scopes_.size() == 1 &&
+      !(at(TokenKind::kName) || lexer_.peek().kind == TokenKind::kEqual)) {
+    draft.name = start;
+    draft.name.text = "_";
+  } else if (!expect_name("an instruction's name", draft.name)) {
+    return false;
+  } else if (!at(TokenKind::kEqual)) {
+    return fail_expected("'=' behind the instruction's name");
+  } else {
+    lexer_.advance();
+  }
+  current_instruction_ = draft.name.text;
+
+  bool ok = true;
+  auto known = names_.find(draft.name.text);
+  if (known != names_.end() && known->second.generation == scope().generation) {
+    fail("duplicate-name", draft.name.location(),
+         fmt::format("the computation has another instruction '{}'", draft.name.text));
+    if (known->second.instruction) {
+      last_error_->notes.push_back({"it is here", known->second.instruction->location()});
+    }
+    ok = false;
+  }
+  if (draft.root && scope().root) {
+    fail("duplicate-root", start.location(), "the computation has a ROOT already");
+    last_error_->notes.push_back({"it is here", scope().root->location()});
+    ok = false;
+  }
+  ok = parse_rest(draft) && ok;
+  if (!ok) {
+    auto entry = names_.find(draft.name.text);
+    if (entry == names_.end() || entry->second.generation != scope().generation) {
+      declare(draft.name.text, nullptr);
+    }
+  }
+  return ok;
+}
+
+bool TextParser::parse_rest(Draft& draft) {
+  if (at_shape() && !parse_shape(draft.shape)) return false;
+  if (!parse_opcode(draft)) return false;
+  std::vector<Instruction*> operands;
+  std::vector<Attribute> attributes;
+  if (draft.async == Draft::Async::kNone &&
+      (draft.opcode == Opcode::kParameter || draft.opcode == Opcode::kConstant)) {
+    if (!parse_value_operand(draft, attributes)) return false;
+  } else if (!parse_operands(draft, operands)) {
+    return false;
+  }
+  if (!parse_attributes(draft, operands, attributes)) return false;
+  if (draft.async == Draft::Async::kStart) {
+    if (!wrap_async_start(draft, operands, attributes)) return false;
+  }
+  if (!check_operand_count(draft, operands.size())) return false;
+  bool continues = draft.opcode == Opcode::kAsyncUpdate || draft.opcode == Opcode::kAsyncDone;
+  if (continues && !check_async_chain(draft, operands, attributes)) return false;
+  if (!settle_shape(draft, operands, attributes)) return false;
+  Instruction* made = scope().computation->append(draft.opcode, draft.name.text, draft.shape,
+                                                  operands, attributes, draft.name.location());
+  if (draft.opcode == Opcode::kAsyncUpdate) async_starts_[made] = async_start(operands[0]);
+  declare(draft.name.text, made);
+  if (draft.root) scope().root = made;
+  return true;
+}
+
+bool TextParser::parse_opcode(Draft& draft) {
+  if (!at(TokenKind::kWord)) return fail_expected("an opcode");
+  draft.opcode_token = token();
+  if (std::optional<Opcode> opcode = opcode_from(token().text)) {
+    draft.opcode = *opcode;
+  } else if (!parse_async_opcode(draft)) {
+    std::string_view word = token().text;
+    fail("unknown-opcode", token().location(), fmt::format("there is no opcode '{}'", word));
+    std::vector<std::string_view> known;
+    for (int i = 0; i < kOpcodeCount; ++i) known.push_back(to_string(static_cast<Opcode>(i)));
+    note_suggestion(word, known);
+    return false;
+  }
+  lexer_.advance();
+  return true;
+}
+
+bool TextParser::parse_value_operand(Draft& draft, std::vector<Attribute>& attributes) {
+  if (!expect(TokenKind::kLeftParen, "behind the opcode")) return false;
+  if (draft.opcode == Opcode::kParameter) {
+    const Token place = token();
+    int64_t number;
+    if (!expect_int(number, "the parameter's number")) return false;
+    if (number < 0) {
+      return fail("invalid-parameter", place.location(), "a parameter's number can't be negative");
+    }
+    // The list of parameters is as long as the largest number says.
+    constexpr int64_t kMaxParameters = int64_t{1} << 20;
+    if (number >= kMaxParameters) {
+      return fail("invalid-parameter", place.location(),
+                  fmt::format("a parameter's number must be less than {}", kMaxParameters));
+    }
+    std::vector<bool>& taken = scope().parameters;
+    if (taken.size() <= static_cast<size_t>(number)) taken.resize(static_cast<size_t>(number) + 1);
+    if (taken[static_cast<size_t>(number)]) {
+      return fail("duplicate-parameter", place.location(),
+                  fmt::format("the computation has a parameter {} already", number));
+    }
+    taken[static_cast<size_t>(number)] = true;
+    attributes.push_back(make_attribute(attr::parameter_number, number));
+  } else {
+    if (!draft.shape) {
+      return fail("missing-shape", draft.opcode_token.location(),
+                  "the shape of a constant must be written");
+    }
+    const Literal* literal;
+    if (!parse_literal(draft.shape, literal)) return false;
+    attributes.push_back(make_attribute(attr::literal_value, literal));
+  }
+  return expect(TokenKind::kRightParen, "behind the value");
+}
+
+bool TextParser::parse_operands(Draft& draft, std::vector<Instruction*>& operands) {
+  if (!at(TokenKind::kLeftParen)) {
+    return fail_expected(fmt::format("'(' behind the opcode '{}'", draft.opcode_token.text));
+  }
+  return parse_list(TokenKind::kLeftParen, TokenKind::kRightParen, "around the operands",
+                    [&] { return parse_operand(operands); });
+}
+
+bool TextParser::parse_operand(std::vector<Instruction*>& operands) {
+  // The common form first: a name and nothing else.
+  const Shape* shape = nullptr;
+  const Token start = token();
+  if (!at(TokenKind::kName) && at_shape() && !parse_shape(shape)) return false;
+  Instruction* operand = nullptr;
+  bool is_name = at(TokenKind::kName) || at(TokenKind::kWord);
+  bool is_nested =
+      is_name && lexer_.text()[std::min<size_t>(token().end(), lexer_.text().size() - 1)] == '(';
+  if (is_name && !is_nested) is_nested = lexer_.peek().kind == TokenKind::kLeftParen;
+  if (is_nested) {
+    if (!parse_nested_operand(shape, operand)) return false;
+  } else if (is_name) {
+    Token name;
+    if (!expect_name("an operand", name)) return false;
+    if (!resolve_operand(name, shape, operand)) return false;
+  } else if (bare_ && shape && scopes_.size() == 1) {
+    // An operand that is only a shape is a parameter without a name of its own.
+    std::string name = fmt::format("_{}", scope().computation->parameters().size());
+    operand = make_anonymous(
+        Opcode::kParameter, start, arena().copy_string(name), shape, {},
+        std::array{make_attribute(attr::parameter_number,
+                                  static_cast<int64_t>(scope().computation->parameters().size()))});
+  } else {
+    return fail_expected("an operand");
+  }
+  while (at(TokenKind::kHash)) {
+    if (!parse_tuple_index(operand)) return false;
+  }
+  operands.push_back(operand);
+  return true;
+}
+
+bool TextParser::resolve_operand(const Token& name, const Shape* shape, Instruction*& operand) {
+  auto found = names_.find(name.text);
+  if (found != names_.end() && found->second.generation == scope().generation) {
+    operand = found->second.instruction;
+    if (!operand) return false;
+    if (shape && !compatible(shape, operand->shape())) {
+      fail("operand-shape-mismatch", name.location(),
+           fmt::format("'{}' is {}, not {}", name.text, to_string(operand->shape()),
+                       to_string(shape)));
+      last_error_->notes.push_back({"it is defined here", operand->location()});
+      return false;
+    }
+    return true;
+  }
+  if (bare_ && shape && scopes_.size() == 1) {
+    auto number = static_cast<int64_t>(scope().computation->parameters().size());
+    operand = scope().computation->append(
+        Opcode::kParameter, name.text, shape, {},
+        std::array{make_attribute(attr::parameter_number, number)}, name.location());
+    declare(name.text, operand);
+    return true;
+  }
+  fail("undefined-operand", name.location(),
+       fmt::format("no instruction '{}' stands before this one", name.text));
+  if (found != names_.end()) {
+    last_error_->notes.push_back({"another computation has an instruction of that name", {}});
+  } else {
+    constexpr size_t kSearched = 2000;
+    std::vector<std::string_view> candidates;
+    std::span<Instruction* const> all = scope().computation->instructions();
+    size_t first = all.size() - std::min(all.size(), kSearched);
+    for (const Instruction* instruction : all.subspan(first)) {
+      candidates.push_back(instruction->name());
+    }
+    note_suggestion(name.text, candidates);
+  }
+  return false;
+}
+
+bool TextParser::parse_nested_operand(const Shape* shape, Instruction*& operand) {
+  Nesting nesting(*this);
+  if (!nesting.ok()) return false;
+  Draft draft;
+  draft.shape = shape;
+  if (!parse_opcode(draft)) return false;
+  if (draft.async != Draft::Async::kNone) {
+    return fail("invalid-operand", draft.opcode_token.location(),
+                "an asynchronous operation can't be written inside another");
+  }
+  std::vector<Instruction*> operands;
+  std::vector<Attribute> attributes;
+  if (draft.opcode == Opcode::kParameter || draft.opcode == Opcode::kConstant) {
+    if (!parse_value_operand(draft, attributes)) return false;
+  } else if (!parse_operands(draft, operands)) {
+    return false;
+  }
+  if (!check_required(draft, operands, attributes) ||
+      !check_operand_count(draft, operands.size()) || !settle_shape(draft, operands, attributes)) {
+    return false;
+  }
+  std::string name = fmt::format("{}.anon", to_string(draft.opcode));
+  operand = make_anonymous(draft.opcode, draft.opcode_token, arena().copy_string(name), draft.shape,
+                           operands, attributes);
+  return true;
+}
+
+bool TextParser::parse_tuple_index(Instruction*& operand) {
+  const Token hash = token();
+  lexer_.advance();
+  int64_t index;
+  if (!expect_int(index, "the index of a tuple element")) return false;
+  const Shape* tuple = operand->shape();
+  if (!tuple->is_tuple() || index < 0 || index >= static_cast<int64_t>(tuple->elements().size())) {
+    return fail(
+        "invalid-operand", hash.location(),
+        fmt::format("'{}' has no element {}: it is {}", operand->name(), index, to_string(tuple)));
+  }
+  std::string name = fmt::format("{}.anon", to_string(Opcode::kGetTupleElement));
+  operand = make_anonymous(Opcode::kGetTupleElement, hash, arena().copy_string(name),
+                           tuple->element(index), std::array{operand},
+                           std::array{make_attribute(attr::index, index)});
+  return true;
+}
+
+Instruction* TextParser::make_anonymous(Opcode opcode, const Token& place, std::string_view name,
+                                        const Shape* shape, std::span<Instruction* const> operands,
+                                        std::span<const Attribute> attributes) {
+  Instruction* made =
+      scope().computation->append(opcode, name, shape, operands, attributes, place.location());
+  declare(name, made);
+  return made;
+}
+
+bool TextParser::parse_attributes(Draft& draft, std::span<Instruction* const> operands,
+                                  std::vector<Attribute>& attributes) {
+  while (accept(TokenKind::kComma)) {
+    if (!at(TokenKind::kKey)) return fail_expected("an attribute such as 'metadata='");
+    const Token key = token();
+    const AttributeUse* use = find_attribute_use(draft.opcode, key.text);
+    if (!use && draft.async == Draft::Async::kStart) {
+      use = find_attribute_use(Opcode::kAsyncStart, key.text);
+    }
+    if (!use) {
+      fail("unknown-attribute", key.location(),
+           fmt::format("'{}' takes no attribute '{}'", draft.opcode_token.text, key.text));
+      std::vector<std::string_view> known;
+      for (const AttributeUse& own : info(draft.opcode).attributes) {
+        if (!info(own.id).text.empty()) known.push_back(info(own.id).text);
+      }
+      for (const AttributeUse& common : common_attributes()) {
+        known.push_back(info(common.id).text);
+      }
+      note_suggestion(key.text, known);
+      return false;
+    }
+    lexer_.advance();
+    if (!add_attribute(use, key, attributes)) return false;
+  }
+  if (draft.opcode == Opcode::kCustomCall && !normalize_custom_call(draft, attributes))
+    return false;
+  return check_required(draft, operands, attributes);
+}
+
+// to_apply of a custom-call is called_computations with one element; XLA prints it so.
+bool TextParser::normalize_custom_call(const Draft& draft, std::vector<Attribute>& attributes) {
+  auto to_apply = find(attributes, attr::to_apply);
+  if (!to_apply) return true;
+  if (find_attribute(attributes, AttributeId::called_computations)) {
+    return fail("conflicting-attributes", draft.opcode_token.location(),
+                "a custom-call takes to_apply or called_computations, not both");
+  }
+  for (Attribute& attribute : attributes) {
+    if (attribute.id != AttributeId::to_apply) continue;
+    attribute = make_attribute(attr::called_computations, arena().copy(std::array{*to_apply}));
+  }
+  return true;
+}
+
+bool TextParser::check_required(const Draft& draft, std::span<Instruction* const> operands,
+                                std::span<const Attribute> attributes) {
+  auto require = [&](AttributeId id) {
+    if (find_attribute(attributes, id)) return true;
+    return fail(
+        "missing-attribute", draft.opcode_token.location(),
+        fmt::format("'{}' needs the attribute '{}'", draft.opcode_token.text, info(id).text));
+  };
+  for (const AttributeUse& use : info(draft.opcode).attributes) {
+    if (use.required && !require(use.id)) return false;
+  }
+  if (draft.opcode == Opcode::kConditional && !operands.empty()) {
+    // The index decides which spelling is meant.
+    const Shape* index = operands[0]->shape();
+    if (index->is_array() && index->element_type() == ElementType::PRED) {
+      return require(AttributeId::true_computation) && require(AttributeId::false_computation);
+    }
+    return require(AttributeId::branch_computations);
+  }
+  if (draft.opcode == Opcode::kBroadcast && !operands.empty() &&
+      !operands[0]->shape()->is_scalar()) {
+    return require(AttributeId::dimensions);
+  }
+  return true;
+}
+
+bool TextParser::check_operand_count(const Draft& draft, size_t count) {
+  const OpcodeInfo& row = info(draft.opcode);
+  auto least = static_cast<size_t>(row.min_operands);
+  bool enough = count >= least;
+  if (enough && (row.max_operands < 0 || count <= static_cast<size_t>(row.max_operands))) {
+    return true;
+  }
+  std::string_view more = row.max_operands < 0                   ? "at least "
+                          : row.max_operands == row.min_operands ? ""
+                          : enough                               ? "at most "
+                                                                 : "at least ";
+  int bound = enough ? row.max_operands : row.min_operands;
+  return fail("operand-count", draft.opcode_token.location(),
+              fmt::format("'{}' takes {}{} operand{}, not {}", draft.opcode_token.text, more, bound,
+                          bound == 1 ? "" : "s", count));
+}
+
+bool TextParser::settle_shape(Draft& draft, std::span<Instruction* const> operands,
+                              std::span<const Attribute> attributes) {
+  if (draft.shape) return true;
+  if (info(draft.opcode).result_shape == ResultShape::kGiven ||
+      !has_shape_inference(draft.opcode)) {
+    return fail("missing-shape", draft.opcode_token.location(),
+                fmt::format("the shape of '{}' must be written", draft.opcode_token.text));
+  }
+  auto inferred = infer_shape(module_->shapes(), {draft.opcode, operands, attributes, nullptr});
+  if (!inferred) {
+    return fail("shape-inference", draft.opcode_token.location(), std::move(inferred.error()));
+  }
+  draft.shape = *inferred;
+  return true;
+}
+
+}  // namespace minihlo::internal

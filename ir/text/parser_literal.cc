@@ -1,0 +1,496 @@
+// Values of constants, read straight from the text: a constant may be most of a module.
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <cstring>
+
+#include "ir/numbers.h"
+#include "ir/text/text_parser.h"
+
+namespace minihlo::internal {
+namespace {
+
+// A number as written. XLA's lexer decides what is an integer: -0 is one, so as a float it is +0.
+struct Number {
+  enum class Kind : uint8_t { kInteger, kReal, kNan } kind = Kind::kInteger;
+  bool negative = false;  // of a NaN
+  bool large = false;     // an integer above 2^63-1
+  int64_t integer = 0;    // large ones as their bits
+  double real = 0;
+  uint64_t payload = 0;  // of a NaN; 0: none written
+
+  double as_double() const { return kind == Kind::kInteger ? static_cast<double>(integer) : real; }
+};
+
+enum class Problem : uint8_t {
+  kNone,
+  kNotAValue,
+  kNeedsInteger,
+  kOutOfRange,
+  kDoubleRange,
+  kPayload,
+  kNeedsPair
+};
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+bool continues_word(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '.';
+}
+
+constexpr double kPowersOfTen[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                   1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                   1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+
+// Reads an unsigned decimal number at `p`. What a double holds exactly with one more rounding is
+// computed directly; the rest is left to from_chars.
+Problem read_digits(const char*& p, const char* end, bool negative, Number& number) {
+  const char* begin = p;
+  uint64_t digits = 0;
+  int64_t count = 0;
+  for (; p < end && is_digit(*p); ++p, ++count)
+    digits = digits * 10 + static_cast<uint64_t>(*p - '0');
+  int64_t scale = 0;
+  bool real = false;
+  if (p < end && *p == '.') {
+    real = true;
+    const char* point = p;
+    for (++p; p < end && is_digit(*p); ++p, ++count) {
+      digits = digits * 10 + static_cast<uint64_t>(*p - '0');
+    }
+    scale = -(p - point - 1);
+  }
+  if (count == 0) return Problem::kNotAValue;
+  if (p < end && (*p == 'e' || *p == 'E')) {
+    const char* exponent = p + 1;
+    bool plus = exponent < end && *exponent == '+';
+    exponent += plus;
+    int value;
+    auto [after, error] = std::from_chars(exponent, end, value);
+    if (error != std::errc::invalid_argument && !(plus && *exponent == '-')) {
+      real = true;
+      p = after;
+      scale = error == std::errc() && std::abs(value) < 10000 ? scale + value : 100000;
+    }
+  }
+  if (!real) {
+    number.kind = Number::Kind::kInteger;
+    if (count > 18) {
+      const char* from = negative ? begin - 1 : begin;
+      if (std::from_chars(from, p, number.integer).ec == std::errc()) return Problem::kNone;
+      if (negative || std::from_chars(begin, p, digits).ec != std::errc()) {
+        return Problem::kOutOfRange;
+      }
+      number.large = true;
+      number.integer = static_cast<int64_t>(digits);
+      return Problem::kNone;
+    }
+    number.integer = negative ? -static_cast<int64_t>(digits) : static_cast<int64_t>(digits);
+    return Problem::kNone;
+  }
+  number.kind = Number::Kind::kReal;
+  if (count <= 15 && scale >= -22 && scale <= 22) {
+    number.real = static_cast<double>(digits);
+    number.real =
+        scale < 0 ? number.real / kPowersOfTen[-scale] : number.real * kPowersOfTen[scale];
+  } else {
+    auto [_, error] = std::from_chars(begin, p, number.real);
+    if (error == std::errc::result_out_of_range) {
+      // Too small is zero, too large is an error.
+      std::string text(begin, p);
+      number.real = std::strtod(text.c_str(), nullptr);
+      if (std::isinf(number.real)) return Problem::kDoubleRange;
+    }
+  }
+  if (negative) number.real = -number.real;
+  return Problem::kNone;
+}
+
+Problem read_number(const char*& p, const char* end, Number& number) {
+  number.large = false;
+  bool negative = p < end && *p == '-';
+  if (negative) ++p;
+  if (p >= end) return Problem::kNotAValue;
+  if (is_digit(*p) || (negative && *p == '.')) {
+    Problem problem = read_digits(p, end, negative, number);
+    if (problem == Problem::kNone && p < end && continues_word(*p)) return Problem::kNotAValue;
+    return problem;
+  }
+  std::string_view rest(p, static_cast<size_t>(std::min<ptrdiff_t>(end - p, 6)));
+  if (rest.starts_with("inf")) {
+    number.kind = Number::Kind::kReal;
+    number.real = negative ? -HUGE_VAL : HUGE_VAL;
+    p += 3;
+  } else if (rest.starts_with("nan")) {
+    number.kind = Number::Kind::kNan;
+    number.real = std::numeric_limits<double>::quiet_NaN();
+    number.negative = negative;
+    number.payload = 0;
+    p += 3;
+    if (rest.starts_with("nan(0x")) {
+      auto [after, error] = std::from_chars(p + 3, end, number.payload, 16);
+      constexpr uint64_t kLargest = (uint64_t{1} << 52) - 1;
+      if (error != std::errc() || after >= end || *after != ')' || number.payload == 0 ||
+          number.payload > kLargest) {
+        return Problem::kPayload;
+      }
+      p = after + 1;
+    }
+  } else {
+    return Problem::kNotAValue;
+  }
+  return p < end && continues_word(*p) ? Problem::kNotAValue : Problem::kNone;
+}
+
+// A NaN of a float type with the sign and payload as written.
+template <class T>
+Problem make_nan(const Number& number, T& value) {
+  if constexpr (IsMiniFloat<T>::value) {
+    constexpr uint32_t kFraction = (uint32_t{1} << T::kMantissaBits) - 1;
+    uint32_t bits = T::kNaN;
+    if constexpr (T::kKind == FloatKind::kIeee) {
+      if (number.payload > kFraction) return Problem::kPayload;
+      if (number.payload != 0) bits = (bits & ~kFraction) | static_cast<uint32_t>(number.payload);
+      if (number.negative) bits |= T::kSignMask;
+    } else {
+      if (number.payload != 0) return Problem::kPayload;
+      if (T::kKind == FloatKind::kFn && number.negative) bits |= T::kSignMask;
+    }
+    value = T::from_bits(static_cast<typename T::Bits>(bits));
+  } else {
+    using Traits = IeeeTraits<T>;
+    using Bits = typename Traits::Bits;
+    constexpr Bits kFraction = (Bits{1} << Traits::kMantissaBits) - 1;
+    if (number.payload > kFraction) return Problem::kPayload;
+    Bits bits = std::bit_cast<Bits>(std::numeric_limits<T>::quiet_NaN());
+    if (number.payload != 0) bits = (bits & ~kFraction) | static_cast<Bits>(number.payload);
+    if (number.negative) bits |= ~(~Bits{0} >> 1);
+    value = std::bit_cast<T>(bits);
+  }
+  return Problem::kNone;
+}
+
+template <class T>
+Problem to_float(const Number& number, T& value) {
+  if (number.large) return Problem::kOutOfRange;
+  if (number.kind == Number::Kind::kNan) return make_nan(number, value);
+  const double wide = number.as_double();
+  if constexpr (IsMiniFloat<T>::value) {
+    constexpr bool kHasInfinity = T::kKind == FloatKind::kIeee;
+    if (std::isinf(wide) && !kHasInfinity && T::kKind != FloatKind::kFinite) {
+      Number nan;
+      nan.negative = wide < 0;
+      return make_nan(nan, value);
+    }
+    value = T(wide);
+    // A type without infinities and NaNs takes its largest value for what is too large.
+    bool fits = T::kKind == FloatKind::kFinite || std::isinf(wide) || T::in_range(wide);
+    return fits ? Problem::kNone : Problem::kOutOfRange;
+  } else {
+    value = static_cast<T>(wide);
+    return std::isinf(value) && !std::isinf(wide) ? Problem::kOutOfRange : Problem::kNone;
+  }
+}
+
+template <class T>
+struct IsComplex : std::false_type {};
+template <class T>
+struct IsComplex<std::complex<T>> : std::true_type {};
+
+template <class T>
+Problem to_integer(const Number& number, T& value) {
+  if (number.kind != Number::Kind::kInteger) return Problem::kNeedsInteger;
+  if constexpr (IsNarrowInt<T>::value) {
+    value = T(number.integer);
+    return !number.large && static_cast<int64_t>(typename T::Storage(value)) == number.integer
+               ? Problem::kNone
+               : Problem::kOutOfRange;
+  } else {
+    value = static_cast<T>(number.integer);
+    if constexpr (std::is_same_v<T, uint64_t>) {
+      return number.large || number.integer >= 0 ? Problem::kNone : Problem::kOutOfRange;
+    } else if constexpr (std::is_same_v<T, int64_t>) {
+      return Problem::kNone;  // XLA takes the bits of larger ones
+    } else {
+      return !number.large && static_cast<int64_t>(value) == number.integer ? Problem::kNone
+                                                                            : Problem::kOutOfRange;
+    }
+  }
+}
+
+// Reads one element.
+template <class T>
+Problem read_value(const Lexer& lexer, const char*& p, const char* end, T& value) {
+  Number number;
+  if constexpr (IsComplex<T>::value) {
+    auto skip = [&] {
+      p = lexer.text().data() + lexer.skip_blank(static_cast<size_t>(p - lexer.text().data()));
+    };
+    typename T::value_type parts[2];
+    if (p >= end || *p != '(') return Problem::kNeedsPair;
+    ++p;
+    for (int i = 0; i < 2; ++i) {
+      skip();
+      if (Problem problem = read_number(p, end, number); problem != Problem::kNone) return problem;
+      if (Problem problem = to_float(number, parts[i]); problem != Problem::kNone) return problem;
+      skip();
+      if (p >= end || *p != (i == 0 ? ',' : ')')) return Problem::kNeedsPair;
+      ++p;
+    }
+    value = T(parts[0], parts[1]);
+    return Problem::kNone;
+  } else {
+    if constexpr (std::is_same_v<T, Pred>) {
+      std::string_view rest(p, static_cast<size_t>(std::min<ptrdiff_t>(end - p, 6)));
+      size_t length = rest.starts_with("true") ? 4 : rest.starts_with("false") ? 5 : 0;
+      if (length > 0 && (rest.size() <= length || !continues_word(rest[length]))) {
+        value = Pred(length == 4);
+        p += length;
+        return Problem::kNone;
+      }
+    }
+    if (Problem problem = read_number(p, end, number); problem != Problem::kNone) return problem;
+    if constexpr (std::is_same_v<T, Pred>) {
+      value = Pred(number.integer != 0);
+      return number.kind == Number::Kind::kInteger ? Problem::kNone : Problem::kNeedsInteger;
+    } else if constexpr (IsMiniFloat<T>::value || std::is_floating_point_v<T>) {
+      return to_float(number, value);
+    } else {
+      return to_integer(number, value);
+    }
+  }
+}
+
+// What a literal's text turned into, or where and why it didn't.
+struct Result {
+  std::span<const std::byte> bytes;
+  bool splat = false;
+  size_t end = 0;  // behind the literal, or where the problem is
+  Problem problem = Problem::kNone;
+  std::string size_problem;  // braces that don't match the shape
+};
+
+// Nested braces with as many elements as the shape says.
+template <class T>
+Result read_braces(const Lexer& lexer, size_t begin, const Shape& shape, Arena& arena) {
+  const char* const text = lexer.text().data();
+  const char* const end = text + lexer.text().size();
+  const char* p = text + begin;
+  const size_t rank = static_cast<size_t>(shape.rank());
+  const int64_t count = shape.element_count();
+  std::vector<int64_t> counts(rank, 0);
+  size_t depth = 0;
+  T* values = nullptr;  // null as long as all are like the first
+  T first{};
+  int64_t done = 0;
+  auto wrong = [&](std::string why) {
+    Result result;
+    result.end = static_cast<size_t>(p - text);
+    result.size_problem = std::move(why);
+    return result;
+  };
+  for (;;) {
+    if (p >= end) return wrong("the text ends within the literal");
+    const char c = *p;
+    if (c == ' ' || c == ',' || c == '\n' || c == '\t' || c == '\r') {
+      ++p;
+    } else if (c == '{') {
+      if (depth == rank) return wrong(fmt::format("more than {} levels of braces", rank));
+      if (depth > 0 && ++counts[depth - 1] > shape.dim(static_cast<int64_t>(depth - 1))) {
+        return wrong(fmt::format("dimension {} has more than {} elements", depth - 1,
+                                 shape.dim(static_cast<int64_t>(depth - 1))));
+      }
+      counts[depth++] = 0;
+      ++p;
+    } else if (c == '}') {
+      const int64_t expected = shape.dim(static_cast<int64_t>(depth - 1));
+      if (counts[depth - 1] != expected) {
+        return wrong(fmt::format("dimension {} has {} elements, not {}", depth - 1,
+                                 counts[depth - 1], expected));
+      }
+      ++p;
+      if (--depth == 0) break;
+    } else if (c == '/') {
+      size_t after = lexer.skip_blank(static_cast<size_t>(p - text));
+      if (text + after == p) return wrong("expected an element");
+      p = text + after;
+    } else {
+      if (depth != rank) return wrong("an element stands outside of the innermost braces");
+      if (++counts[rank - 1] > shape.dim(static_cast<int64_t>(rank - 1))) {
+        return wrong(fmt::format("dimension {} has more than {} elements", rank - 1,
+                                 shape.dim(static_cast<int64_t>(rank - 1))));
+      }
+      const char* start = p;
+      T value;
+      if (Problem problem = read_value(lexer, p, end, value); problem != Problem::kNone) {
+        Result result;
+        result.end = static_cast<size_t>(start - text);
+        result.problem = problem;
+        return result;
+      }
+      if (values) {
+        values[done] = value;
+      } else if (done == 0) {
+        first = value;
+      } else if (std::memcmp(&first, &value, sizeof(T)) != 0) {
+        values = arena.array<T>(static_cast<size_t>(count)).data();
+        std::fill_n(values, done, first);
+        values[done] = value;
+      }
+      ++done;
+    }
+  }
+  Result result;
+  result.end = static_cast<size_t>(p - text);
+  if (count == 0) return result;
+  result.splat = !values && count > 1;
+  if (!values) {
+    values = arena.array<T>(1).data();
+    *values = first;
+  }
+  result.bytes = std::as_bytes(std::span(values, result.splat ? 1 : static_cast<size_t>(count)));
+  return result;
+}
+
+// One value without braces. For an array XLA takes it for the first element; the rest is zero.
+template <class T>
+Result read_single(const Lexer& lexer, size_t begin, const Shape& shape, Arena& arena) {
+  const char* const text = lexer.text().data();
+  const char* p = text + begin;
+  Result result;
+  T value;
+  result.problem = read_value(lexer, p, text + lexer.text().size(), value);
+  result.end = result.problem == Problem::kNone ? static_cast<size_t>(p - text) : begin;
+  if (result.problem != Problem::kNone) return result;
+  const int64_t count = shape.element_count();
+  T zero;
+  std::memset(static_cast<void*>(&zero), 0, sizeof(T));
+  result.splat = count > 1 && std::memcmp(&value, &zero, sizeof(T)) == 0;
+  constexpr int64_t kLargest = int64_t{1} << 26;
+  if (!result.splat && count > kLargest) {
+    result.size_problem =
+        fmt::format("a single value that is not 0 for more than {} elements", kLargest);
+    result.end = begin;
+    return result;
+  }
+  std::span<T> values = arena.array<T>(result.splat ? 1 : static_cast<size_t>(count));
+  std::fill(values.begin(), values.end(), zero);
+  values[0] = value;
+  result.bytes = std::as_bytes(values);
+  return result;
+}
+
+}  // namespace
+
+bool TextParser::parse_literal(const Shape* shape, const Literal*& literal) {
+  Nesting nesting(*this);
+  if (!nesting.ok()) return false;
+  Literal made;
+  made.shape = shape;
+  if (shape->is_array()) {
+    if (!parse_array_literal(shape, made)) return false;
+  } else if (shape->is_tuple()) {
+    made.form = Literal::Form::kTuple;
+    std::vector<const Literal*> elements;
+    size_t count = shape->elements().size();
+    const Token open = token();
+    auto element = [&] {
+      if (elements.size() == count) {
+        return fail("literal-size", token().location(),
+                    fmt::format("the tuple has only {} elements", count));
+      }
+      const Shape* element_shape = shape->element(static_cast<int64_t>(elements.size()));
+      return parse_literal(element_shape, elements.emplace_back());
+    };
+    if (!parse_list(TokenKind::kLeftParen, TokenKind::kRightParen, "around a tuple's values",
+                    element)) {
+      return false;
+    }
+    if (elements.size() != count) {
+      return fail("literal-size", open.location(),
+                  fmt::format("the tuple needs {} elements, not {}", count, elements.size()));
+    }
+    made.elements = arena().copy(elements);
+  } else {
+    return fail("invalid-literal", token().location(),
+                fmt::format("there are no constants of the shape {}", to_string(shape)));
+  }
+  literal = arena().make<Literal>(made);
+  return true;
+}
+
+bool TextParser::parse_array_literal(const Shape* shape, Literal& literal) {
+  const Token start = token();
+  for (int64_t dim : shape->dims()) {
+    if (dim == kUnboundedSize) {
+      return fail("invalid-literal", start.location(),
+                  fmt::format("there are no constants of the shape {}", to_string(shape)));
+    }
+  }
+  const bool braces = at(TokenKind::kLeftBrace);
+  if (braces && shape->rank() > 0 && lexer_.peek().kind == TokenKind::kDots) {
+    lexer_.advance();
+    lexer_.advance();
+    literal.form = Literal::Form::kElided;
+    return expect(TokenKind::kRightBrace, "behind '...'");
+  }
+  auto too_few = [&](std::string_view why) {
+    return fail("literal-size", start.location(),
+                fmt::format("{} needs {} elements: {}", to_string(shape, false),
+                            shape->element_count(), why));
+  };
+  if (braces && shape->rank() == 0) {
+    return fail("invalid-literal", start.location(), "a scalar takes no braces");
+  }
+  if (!braces && shape->element_count() == 0) return too_few("there may be no value");
+  // Each element takes a character at least, so no memory is taken for what can't be there.
+  if (braces && static_cast<size_t>(shape->element_count()) > lexer_.text().size() - start.offset) {
+    return too_few("the text is shorter");
+  }
+  Result result = dispatch(shape->element_type(), [&]<class T>(std::type_identity<T>) {
+    return braces ? read_braces<T>(lexer_, start.offset, *shape, arena())
+                  : read_single<T>(lexer_, start.offset, *shape, arena());
+  });
+  auto failed = [&](std::string_view rule, std::string message) {
+    lexer_.jump(result.end);
+    return fail(rule, token().location(), std::move(message));
+  };
+  std::string_view type = to_string(shape->element_type());
+  if (!result.size_problem.empty()) {
+    lexer_.jump(result.end);
+    return fail("literal-size", token().location(),
+                fmt::format("the literal does not fit {}: {}", to_string(shape, false),
+                            result.size_problem));
+  }
+  switch (result.problem) {
+    case Problem::kNone:
+      break;
+    case Problem::kNotAValue:
+      return failed("invalid-literal", fmt::format("expected a value of type {}", type));
+    case Problem::kNeedsInteger:
+      return failed("invalid-literal", fmt::format("a value of type {} must be an integer", type));
+    case Problem::kNeedsPair:
+      return failed("invalid-literal",
+                    fmt::format("a value of type {} must be (real, imaginary)", type));
+    case Problem::kOutOfRange:
+      return failed("literal-range", fmt::format("the value is outside the range of {}", type));
+    case Problem::kDoubleRange:
+      return failed("literal-range", "the value is outside the range of f64");
+    case Problem::kPayload:
+      return failed("literal-range", fmt::format("{} has no NaN with this payload", type));
+  }
+  if (!braces && shape->element_count() > 1 && !result.splat) {
+    diagnostics_
+        .warning("partial-literal", start.location(),
+                 fmt::format("one value for {} elements: the others are 0, as XLA reads it",
+                             shape->element_count()))
+        .instruction = current_instruction_;
+  }
+  literal.form = result.splat ? Literal::Form::kSplat : Literal::Form::kDense;
+  literal.bytes = result.bytes;
+  lexer_.jump(result.end);
+  return true;
+}
+
+}  // namespace minihlo::internal

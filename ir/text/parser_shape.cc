@@ -1,0 +1,274 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/text/text_parser.h"
+
+namespace minihlo::internal {
+namespace {
+
+// The offset behind the text of an array shape whose type word ends at `at`, if it is written
+// without blanks; else npos.
+size_t end_of_plain_shape(std::string_view text, size_t at) {
+  if (at >= text.size() || text[at] != '[') return text.npos;
+  at = text.find_first_not_of("0123456789,<=?", at + 1);
+  if (at == text.npos || text[at] != ']') return text.npos;
+  ++at;
+  if (at + 1 >= text.size() || text[at] != '{') return at;
+  if (text[at + 1] != ':' && (text[at + 1] < '0' || text[at + 1] > '9')) {
+    // A blank may stand before the first number of a layout.
+    return text[at + 1] == ' ' ? text.npos : at;
+  }
+  at = text.find_first_of("}\n", at);
+  return at == text.npos || text[at] != '}' ? text.npos : at + 1;
+}
+
+std::vector<std::string_view> shape_words() {
+  std::vector<std::string_view> words{"token", "opaque"};
+  for (const ElementTypeInfo& type : kElementTypes) words.push_back(type.text);
+  return words;
+}
+
+}  // namespace
+
+bool TextParser::at_shape() const {
+  if (at(TokenKind::kLeftParen)) return true;
+  if (!at(TokenKind::kWord)) return false;
+  size_t next = token().end();
+  std::string_view text = lexer_.text();
+  if (next < text.size() && text[next] == '[') return true;
+  if (token().text == "b") return lexer_.peek().kind == TokenKind::kLeftParen;
+  return is_reserved_word(token().text) && lexer_.peek().kind == TokenKind::kLeftSquare;
+}
+
+bool TextParser::parse_shape(const Shape*& shape) {
+  if (at(TokenKind::kWord)) {
+    const Token type_token = token();
+    const size_t end = end_of_plain_shape(lexer_.text(), type_token.end());
+    std::string_view key;
+    if (end != std::string_view::npos) {
+      key = lexer_.text().substr(type_token.offset, end - type_token.offset);
+      if (auto found = shapes_.find(key); found != shapes_.end()) {
+        shape = found->second;
+        lexer_.jump(end);
+        return true;
+      }
+    }
+    std::string_view word = type_token.text;
+    if (word == "token" || word == "opaque" || word == "opaque_type") {
+      lexer_.advance();
+      if (!expect(TokenKind::kLeftSquare, "behind the type") ||
+          !expect(TokenKind::kRightSquare, "behind '['")) {
+        return false;
+      }
+      shape = word == "token" ? module_->shapes().token() : module_->shapes().opaque();
+      // Layouts of tokens mean nothing; XLA's parser skips them.
+      if (at(TokenKind::kLeftBrace) && lexer_.peek().kind == TokenKind::kRightBrace) {
+        lexer_.advance();
+        lexer_.advance();
+      }
+      return true;
+    }
+    if (word == "b") {
+      Nesting nesting(*this);
+      lexer_.advance();
+      const Shape* array;
+      if (!nesting.ok() || !expect(TokenKind::kLeftParen, "behind 'b'")) return false;
+      const Token inside = token();
+      if (!parse_shape(array)) return false;
+      if (!array->is_array()) {
+        return fail("invalid-shape", inside.location(), "a buffer is made of an array shape");
+      }
+      shape = module_->shapes().buffer(array);
+      return expect(TokenKind::kRightParen, "behind the buffer's shape");
+    }
+    std::optional<ElementType> type = element_type_from(word);
+    if (!type) {
+      fail("unknown-type", type_token.location(), fmt::format("there is no type '{}'", word));
+      note_suggestion(word, shape_words());
+      return false;
+    }
+    lexer_.advance();
+    if (!parse_array_shape(*type, shape)) return false;
+    if (!key.empty() && lexer_.skip_blank(end) == token().offset) shapes_[key] = shape;
+    return true;
+  }
+  if (!at(TokenKind::kLeftParen)) return fail_expected("a shape");
+  Nesting nesting(*this);
+  if (!nesting.ok()) return false;
+  const Token open = token();
+  std::vector<const Shape*> elements;
+  auto element = [&] {
+    const Shape* one;
+    if (!parse_shape(one)) return false;
+    elements.push_back(one);
+    return true;
+  };
+  if (!parse_list(TokenKind::kLeftParen, TokenKind::kRightParen, "around a tuple's shapes",
+                  element)) {
+    return false;
+  }
+  shape = module_->shapes().tuple(elements);
+  if (!shape) {
+    return fail("shape-too-large", open.location(), "the size of the tuple does not fit 63 bits");
+  }
+  return true;
+}
+
+bool TextParser::parse_array_shape(ElementType type, const Shape*& shape) {
+  const Token open = token();
+  std::vector<int64_t> dims;
+  std::vector<uint8_t> dynamic;
+  auto dimension = [&] {
+    if (accept(TokenKind::kQuestion)) {
+      dims.push_back(kUnboundedSize);
+      dynamic.push_back(true);
+      return true;
+    }
+    bool bounded = accept(TokenKind::kLessEqual);
+    const Token place = token();
+    int64_t size;
+    if (!expect_int(size, "a dimension")) return false;
+    if (size < 0) {
+      return fail("negative-dimension", place.location(), "a dimension can't be negative");
+    }
+    dims.push_back(size);
+    dynamic.push_back(bounded);
+    return true;
+  };
+  if (!parse_list(TokenKind::kLeftSquare, TokenKind::kRightSquare, "around the dimensions",
+                  dimension)) {
+    return false;
+  }
+  Layout layout;
+  std::vector<int64_t> order;
+  std::string tiling, split;
+  const Layout* written = nullptr;
+  if (at(TokenKind::kLeftBrace)) {
+    TokenKind next = lexer_.peek().kind;
+    if (next == TokenKind::kInteger || next == TokenKind::kColon) {
+      const Token brace = token();
+      if (!parse_layout(layout, order, tiling, split)) return false;
+      std::vector<uint8_t> seen(dims.size());
+      bool is_order = order.size() == dims.size();
+      for (int64_t dim : order) {
+        is_order = is_order && dim >= 0 && static_cast<size_t>(dim) < dims.size() &&
+                   !std::exchange(seen[static_cast<size_t>(dim)], 1);
+      }
+      if (!is_order) {
+        return fail(
+            "invalid-layout", brace.location(),
+            fmt::format("{{{}}} does not order {} dimensions", fmt::join(order, ","), dims.size()));
+      }
+      written = &layout;
+    }
+  }
+  std::unique_ptr<bool[]> flags(new bool[dynamic.size()]);
+  std::copy(dynamic.begin(), dynamic.end(), flags.get());
+  shape = module_->shapes().try_array(type, dims, {flags.get(), dynamic.size()}, written);
+  if (!shape) {
+    return fail("shape-too-large", open.location(), "the size of the array does not fit 63 bits");
+  }
+  return true;
+}
+
+bool TextParser::parse_layout_number(int64_t& value) {
+  lexer_.advance();
+  return expect(TokenKind::kLeftParen, "in the layout") &&
+         expect_int(value, "a number of the layout") &&
+         expect(TokenKind::kRightParen, "in the layout");
+}
+
+bool TextParser::parse_layout(Layout& layout, std::vector<int64_t>& order, std::string& tiling,
+                              std::string& split) {
+  lexer_.advance();
+  while (!at(TokenKind::kColon) && !at(TokenKind::kRightBrace)) {
+    if (!order.empty() && !expect(TokenKind::kComma, "between dimensions of a layout")) {
+      return false;
+    }
+    int64_t dim;
+    if (!expect_int(dim, "a dimension of the layout")) return false;
+    order.push_back(dim);
+  }
+  layout.minor_to_major = order;
+  if (!accept(TokenKind::kColon)) return expect(TokenKind::kRightBrace, "behind the layout");
+
+  // Each of these may be there, in this order.
+  auto type_in_parens = [&](std::string_view& type) {
+    lexer_.advance();
+    if (!expect(TokenKind::kLeftParen, "in the layout")) return false;
+    std::optional<ElementType> known = element_type_from(token().text);
+    if (!at(TokenKind::kWord) || !known || !is_integer(*known)) {
+      return fail_expected("an integer type");
+    }
+    type = token().text;
+    lexer_.advance();
+    return expect(TokenKind::kRightParen, "in the layout");
+  };
+  if (at_word("D")) {
+    // Dimension level types: no version of the format gives them a meaning any more.
+    lexer_.advance();
+    if (!expect(TokenKind::kLeftParen, "in the layout")) return false;
+    while (at(TokenKind::kWord) || at(TokenKind::kComma) || at(TokenKind::kTilde) ||
+           at(TokenKind::kPlus)) {
+      lexer_.advance();
+    }
+    if (!expect(TokenKind::kRightParen, "in the layout")) return false;
+  }
+  if (accept_word("T")) {
+    tiling = "T";
+    do {
+      std::vector<std::string> sizes;
+      auto size = [&] {
+        if (accept(TokenKind::kStar)) {
+          sizes.emplace_back("*");
+          return true;
+        }
+        int64_t value;
+        if (!expect_int(value, "a tile's size")) return false;
+        sizes.push_back(std::to_string(value));
+        return true;
+      };
+      if (!parse_list(TokenKind::kLeftParen, TokenKind::kRightParen, "around a tile", size)) {
+        return false;
+      }
+      tiling += fmt::format("({})", fmt::join(sizes, ","));
+    } while (at(TokenKind::kLeftParen));
+    layout.tiling = tiling;
+  }
+  if (at_word("L") && !parse_layout_number(layout.tail_padding_alignment)) return false;
+  if (at(TokenKind::kHash) && !type_in_parens(layout.index_type)) return false;
+  if (at(TokenKind::kStar) && !type_in_parens(layout.pointer_type)) return false;
+  if (at_word("E") && !parse_layout_number(layout.element_size_in_bits)) return false;
+  if (at_word("S") && !parse_layout_number(layout.memory_space)) return false;
+  if (accept_word("SC")) {
+    split = "SC";
+    do {
+      int64_t dim;
+      if (!expect(TokenKind::kLeftParen, "in the layout") ||
+          !expect_int(dim, "a dimension to split") ||
+          !expect(TokenKind::kColon, "behind the dimension to split")) {
+        return false;
+      }
+      std::vector<int64_t> indices;
+      do {
+        int64_t index;
+        if (!expect_int(index, "an index to split at")) return false;
+        indices.push_back(index);
+      } while (accept(TokenKind::kComma));
+      split += fmt::format("({}:{})", dim, fmt::join(indices, ","));
+      if (!expect(TokenKind::kRightParen, "in the layout")) return false;
+    } while (at(TokenKind::kLeftParen));
+    layout.split_configs = split;
+  }
+  if (at_word("M") && !parse_layout_number(layout.metadata_prefix_bytes)) return false;
+  if (at(TokenKind::kRightBrace)) {
+    lexer_.advance();
+    return true;
+  }
+  return fail(
+      "invalid-layout", token().location(),
+      fmt::format("expected '}}' or a later part of the layout, got {}", describe(token())));
+}
+
+}  // namespace minihlo::internal

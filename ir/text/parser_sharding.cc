@@ -1,0 +1,381 @@
+#include <fmt/format.h>
+
+#include "ir/text/text_parser.h"
+
+namespace minihlo::internal {
+namespace {
+
+// The product, or -1 where a factor is not positive or it does not fit.
+int64_t product(std::span<const int64_t> values) {
+  int64_t result = 1;
+  for (int64_t value : values) {
+    if (value <= 0 || __builtin_mul_overflow(result, value, &result)) return -1;
+  }
+  return result;
+}
+
+}  // namespace
+
+bool TextParser::read_sharding(Attribute& attribute) {
+  const Sharding* sharding;
+  if (!parse_sharding(sharding)) return false;
+  attribute.data = sharding;
+  return true;
+}
+
+bool TextParser::parse_sharding(const Sharding*& sharding) {
+  Nesting nesting(*this);
+  if (!nesting.ok() || !expect(TokenKind::kLeftBrace, "before the sharding")) return false;
+  Sharding made;
+  if (at(TokenKind::kLeftBrace) || at(TokenKind::kRightBrace)) {
+    made.form = Sharding::Form::kTuple;
+    std::vector<const Sharding*> elements;
+    while (!at(TokenKind::kRightBrace)) {
+      if (!parse_sharding(elements.emplace_back())) return false;
+      if (!accept(TokenKind::kComma)) break;
+    }
+    made.elements = arena().copy(elements);
+  } else if (!parse_single_sharding(made)) {
+    return false;
+  }
+  sharding = arena().make<Sharding>(made);
+  return expect(TokenKind::kRightBrace, "behind the sharding");
+}
+
+bool TextParser::parse_single_sharding(Sharding& sharding) {
+  using Form = Sharding::Form;
+  struct Word {
+    std::string_view text;
+    Form form;
+  };
+  constexpr Word kForms[] = {{"replicated", Form::kReplicated},
+                             {"manual", Form::kManual},
+                             {"unknown", Form::kUnknown},
+                             {"unreduced", Form::kUnreduced},
+                             {"maximal", Form::kMaximal}};
+  if (at_word("mesh") || at_word("maximal_mesh")) return parse_named_sharding(sharding);
+  const Token start = token();
+  bool has_form = false;
+  bool has_device = false;
+  auto set_form = [&](Form form) {
+    if (has_form) {
+      return fail("invalid-sharding", token().location(), "the sharding has two kinds");
+    }
+    has_form = true;
+    sharding.form = form;
+    return true;
+  };
+  while (!at(TokenKind::kRightBrace)) {
+    const Token part = token();
+    if (at(TokenKind::kKey)) {
+      lexer_.advance();
+      if (part.text == "device") {
+        has_device = true;
+        if (!expect_int(sharding.device, "a device")) return false;
+      } else if (part.text == "devices") {
+        if (!set_form(Form::kTiled) || !parse_tiles(sharding)) return false;
+      } else if (part.text == "metadata") {
+        if (!parse_sharding_metadata(sharding)) return false;
+      } else if (part.text == "last_tile_dims") {
+        std::vector<Sharding::Subgroup> kinds;
+        auto element = [&] {
+          using Subgroup = Sharding::Subgroup;
+          if (at_word("replicated")) {
+            kinds.push_back(Subgroup::kReplicated);
+          } else if (at_word("manual")) {
+            kinds.push_back(Subgroup::kManual);
+          } else if (at_word("unreduced")) {
+            kinds.push_back(Subgroup::kUnreduced);
+          } else {
+            return fail_expected("'replicated', 'manual' or 'unreduced'");
+          }
+          lexer_.advance();
+          return true;
+        };
+        if (!parse_list(TokenKind::kLeftBrace, TokenKind::kRightBrace, "around the kinds",
+                        element)) {
+          return false;
+        }
+        sharding.last_tile_dims = arena().copy(kinds);
+      } else {
+        fail("unknown-attribute", part.location(),
+             fmt::format("a sharding has no '{}'", part.text));
+        note_suggestion(part.text, {"device", "devices", "metadata", "last_tile_dims"});
+        return false;
+      }
+      continue;
+    }
+    if (!at(TokenKind::kWord)) return fail_expected("'}' or a part of a sharding");
+    if (accept_word("last_tile_dim_replicate")) {
+      sharding.replicate_last = true;
+      continue;
+    }
+    if (at_word("shard_as") || at_word("shard_like")) {
+      sharding.shard_group =
+          at_word("shard_as") ? Sharding::ShardGroup::kAs : Sharding::ShardGroup::kLike;
+      lexer_.advance();
+      if (!expect_int(sharding.shard_group_id, "the number of the shard group")) return false;
+      continue;
+    }
+    bool known = false;
+    for (const Word& word : kForms) {
+      if (part.text != word.text) continue;
+      known = true;
+      if (!set_form(word.form)) return false;
+      lexer_.advance();
+    }
+    if (!known) {
+      fail("invalid-sharding", part.location(),
+           fmt::format("'{}' is no part of a sharding", part.text));
+      std::vector<std::string_view> words{"last_tile_dim_replicate", "shard_as", "shard_like"};
+      for (const Word& word : kForms) words.push_back(word.text);
+      note_suggestion(part.text, words);
+      return false;
+    }
+  }
+  if (!has_form) {
+    return fail("invalid-sharding", start.location(), "the sharding does not say how to split");
+  }
+  if (has_device != (sharding.form == Form::kMaximal)) {
+    return fail("invalid-sharding", start.location(), "'device=' and 'maximal' belong together");
+  }
+  return true;
+}
+
+bool TextParser::parse_tiles(Sharding& sharding) {
+  const Token place = token();
+  std::vector<int64_t> dims;
+  if (!parse_int_list(TokenKind::kLeftSquare, TokenKind::kRightSquare, dims)) return false;
+  sharding.tile_dims = arena().copy(dims);
+  const int64_t tiles = product(dims);
+  if (tiles < 0) {
+    return fail("invalid-sharding", place.location(),
+                "the numbers of tiles must be positive and their product fit 63 bits");
+  }
+  if (at(TokenKind::kLessEqual)) {
+    if (!parse_iota_order(sharding.tile_dims, sharding.iota)) return false;
+    if (product(sharding.iota->reshape_dims) == tiles) return true;
+    return fail("invalid-sharding", place.location(), "the tiles and the devices differ in number");
+  }
+  std::vector<int64_t> devices;
+  do {
+    int64_t device;
+    if (!expect_int(device, "a device")) return false;
+    devices.push_back(device);
+  } while (accept(TokenKind::kComma));
+  sharding.devices = arena().copy(devices);
+  if (static_cast<int64_t>(devices.size()) != tiles) {
+    return fail("invalid-sharding", place.location(),
+                fmt::format("{} tiles are given {} devices", tiles, devices.size()));
+  }
+  return true;
+}
+
+// <=[4,2]T(1,0)
+bool TextParser::parse_iota_order(std::span<const int64_t> dims, const IotaOrder*& order) {
+  IotaOrder made;
+  made.dims = dims;
+  if (!expect(TokenKind::kLessEqual, "before the devices")) return false;
+  std::vector<int64_t> reshape;
+  if (!parse_int_list(TokenKind::kLeftSquare, TokenKind::kRightSquare, reshape)) return false;
+  made.reshape_dims = arena().copy(reshape);
+  std::vector<int64_t> perm;
+  if (reshape.size() > 1) {
+    if (!accept_word("T")) return fail_expected("'T(' and the order of the axes");
+    if (!parse_int_list(TokenKind::kLeftParen, TokenKind::kRightParen, perm)) return false;
+    made.transpose_perm = arena().copy(perm);
+  }
+  order = arena().make<IotaOrder>(made);
+  return true;
+}
+
+bool TextParser::parse_sharding_metadata(Sharding& sharding) {
+  std::vector<std::span<const Attribute>> entries;
+  auto entry = [&] {
+    std::vector<Attribute> values;
+    if (!parse_dictionary(metadata_attributes(), values)) return false;
+    entries.push_back(arena().copy(values));
+    return true;
+  };
+  if (at(TokenKind::kLeftBrace) && lexer_.peek().kind == TokenKind::kLeftBrace) {
+    sharding.metadata_list = true;
+    if (!parse_list(TokenKind::kLeftBrace, TokenKind::kRightBrace, "around the metadata", entry)) {
+      return false;
+    }
+  } else if (!entry()) {
+    return false;
+  }
+  sharding.metadata = arena().copy(entries);
+  return true;
+}
+
+// mesh['x'=2,'y'=4], [{'x'}, {'y':(1)2, ?}], replicated={...}, unreduced=[sum]{...}, metadata=...
+bool TextParser::parse_named_sharding(Sharding& sharding) {
+  sharding.form = Sharding::Form::kNamed;
+  if (!parse_mesh(sharding.mesh)) return false;
+  if (!at(TokenKind::kComma)) return true;
+  lexer_.advance();
+  const size_t begin = token().offset;
+  size_t end = begin;
+  auto dimension = [&] {
+    return parse_list(TokenKind::kLeftBrace, TokenKind::kRightBrace, "around the axes", [&] {
+      if (accept(TokenKind::kQuestion)) return true;
+      std::vector<AxisRef> axes;
+      return parse_axis_ref(axes);
+    });
+  };
+  if (at(TokenKind::kLeftSquare)) {
+    if (!parse_list(TokenKind::kLeftSquare, TokenKind::kRightSquare, "around the dimensions",
+                    dimension)) {
+      return false;
+    }
+    end = lexer_.previous_end();
+    if (!accept(TokenKind::kComma)) {
+      sharding.named = lexer_.text().substr(begin, end - begin);
+      return true;
+    }
+  }
+  do {
+    if (accept_key("metadata")) {
+      if (!parse_sharding_metadata(sharding)) return false;
+      continue;
+    }
+    if (!sharding.metadata.empty()) return fail_expected("nothing behind the metadata");
+    if (!accept_key("replicated") && !accept_key("unreduced") && !accept_key("manual")) {
+      return fail_expected("'replicated=', 'unreduced=', 'manual=' or 'metadata='");
+    }
+    if (accept(TokenKind::kLeftSquare)) {
+      if (!at(TokenKind::kWord)) return fail_expected("a kind of reduction");
+      lexer_.advance();
+      if (!expect(TokenKind::kRightSquare, "behind the kind of reduction")) return false;
+    }
+    std::vector<AxisRef> axes;
+    if (!parse_axis_refs(axes)) return false;
+    end = lexer_.previous_end();
+  } while (accept(TokenKind::kComma));
+  sharding.named = lexer_.text().substr(begin, end - begin);
+  return true;
+}
+
+bool TextParser::parse_mesh(const DeviceMesh*& mesh) {
+  DeviceMesh made;
+  if (accept_word("maximal_mesh")) {
+    made.maximal = true;
+    int64_t device;
+    if (!expect(TokenKind::kLeftSquare, "before the device")) return false;
+    if (!accept_key("device_id")) return fail_expected("'device_id='");
+    if (!expect_int(device, "a device")) return false;
+    made.device_ids = arena().copy(std::vector<int64_t>{device});
+    mesh = arena().make<DeviceMesh>(made);
+    return expect(TokenKind::kRightSquare, "behind the device");
+  }
+  if (!accept_word("mesh")) return fail_expected("a mesh");
+  std::vector<MeshAxis> axes;
+  auto axis = [&] {
+    MeshAxis one{};
+    const Token place = token();
+    if (!expect_string(one.name, "the name of an axis, in quotes") ||
+        !expect(TokenKind::kEqual, "behind the axis") ||
+        !expect_int(one.size, "the size of the axis")) {
+      return false;
+    }
+    for (const MeshAxis& other : axes) {
+      if (other.name == one.name) {
+        return fail("invalid-mesh", place.location(),
+                    fmt::format("the mesh has two axes '{}'", one.name));
+      }
+    }
+    axes.push_back(one);
+    return true;
+  };
+  if (!parse_list(TokenKind::kLeftSquare, TokenKind::kRightSquare, "around the axes", axis)) {
+    return false;
+  }
+  made.axes = arena().copy(axes);
+  if (at(TokenKind::kComma)) {
+    Token next = lexer_.peek();
+    if (next.kind == TokenKind::kKey && next.text == "device_ids") {
+      lexer_.advance();
+      lexer_.advance();
+      if (!parse_mesh_device_ids(made)) return false;
+    }
+  }
+  mesh = arena().make<DeviceMesh>(made);
+  return true;
+}
+
+// ([2,4]T(1,0)) or (0,2,1,3)
+bool TextParser::parse_mesh_device_ids(DeviceMesh& mesh) {
+  std::vector<int64_t> values;
+  if (lexer_.peek().kind != TokenKind::kLeftSquare) {
+    if (!parse_int_list(TokenKind::kLeftParen, TokenKind::kRightParen, values)) return false;
+    mesh.device_ids = arena().copy(values);
+    return true;
+  }
+  IotaOrder order;
+  if (!expect(TokenKind::kLeftParen, "before the devices") ||
+      !parse_int_list(TokenKind::kLeftSquare, TokenKind::kRightSquare, values)) {
+    return false;
+  }
+  order.reshape_dims = arena().copy(values);
+  if (values.size() > 1) {
+    if (!accept_word("T")) return fail_expected("'T(' and the order of the axes");
+    values.clear();
+    if (!parse_int_list(TokenKind::kLeftParen, TokenKind::kRightParen, values)) return false;
+    order.transpose_perm = arena().copy(values);
+  }
+  mesh.order = arena().make<IotaOrder>(order);
+  return expect(TokenKind::kRightParen, "behind the devices");
+}
+
+// 'x' or 'y':(2)2
+bool TextParser::parse_axis_ref(std::vector<AxisRef>& axes) {
+  AxisRef ref{};
+  if (!expect_string(ref.name, "the name of an axis, in quotes")) return false;
+  if (accept(TokenKind::kColon)) {
+    const Token place = token();
+    if (!expect(TokenKind::kLeftParen, "before what precedes the part of the axis") ||
+        !expect_int(ref.pre, "what precedes the part of the axis") ||
+        !expect(TokenKind::kRightParen, "behind what precedes the part of the axis") ||
+        !expect_int(ref.size, "the size of the part of the axis")) {
+      return false;
+    }
+    if (ref.pre <= 0 || ref.size <= 0) {
+      return fail("invalid-mesh", place.location(), "the part of an axis must be positive");
+    }
+  }
+  axes.push_back(ref);
+  return true;
+}
+
+bool TextParser::parse_axis_refs(std::vector<AxisRef>& axes) {
+  return parse_list(TokenKind::kLeftBrace, TokenKind::kRightBrace, "around the axes",
+                    [&] { return parse_axis_ref(axes); });
+}
+
+bool TextParser::read_device_groups(Attribute& attribute) {
+  DeviceGroups groups;
+  const Token start = token();
+  if (at(TokenKind::kLeftSquare)) {
+    groups.form = DeviceGroups::Form::kIota;
+    std::vector<int64_t> dims;
+    if (!parse_int_list(TokenKind::kLeftSquare, TokenKind::kRightSquare, dims)) return false;
+    if (!parse_iota_order(arena().copy(dims), groups.iota)) return false;
+  } else if (at(TokenKind::kWord)) {
+    groups.form = DeviceGroups::Form::kMesh;
+    std::vector<AxisRef> axes;
+    if (!parse_mesh(groups.mesh) || !parse_axis_refs(axes)) return false;
+    groups.axes = arena().copy(axes);
+  } else {
+    Attribute lists;
+    if (!read_int_lists(lists)) return false;
+    groups.lists = attribute_value<std::span<const std::span<const int64_t>>>(lists);
+  }
+  if (std::string wrong = groups.check(); !wrong.empty()) {
+    return fail("invalid-groups", start.location(), "replica_groups: " + wrong);
+  }
+  attribute.data = arena().make<DeviceGroups>(groups);
+  return true;
+}
+
+}  // namespace minihlo::internal

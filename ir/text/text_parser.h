@@ -1,0 +1,266 @@
+// The parser's state, shared by the files that implement it:
+//
+//   parser.cc              module, header, tables, computations
+//   parser_instruction.cc  one instruction: name, shape, opcode, operands
+//   parser_async.cc        X-start, X-update, X-done of opcodes without forms of their own
+//   parser_shape.cc        shapes and layouts
+//   parser_attributes.cc   the table from kinds of attributes to readers, and most readers
+//   parser_structures.cc   readers of windows, padding, slices, aliasing
+//   parser_sharding.cc     sharding, device groups, meshes
+//   parser_literal.cc      values of constants
+//
+// Functions that return bool return false after they have reported an error, or when what they read
+// depends on something whose error was reported before. The cursor is then anywhere.
+#pragma once
+
+#include <tsl/robin_map.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/diagnostics.h"
+#include "ir/module.h"
+#include "ir/text/lexer.h"
+#include "ir/text/parser.h"
+
+namespace minihlo::internal {
+
+class TextParser {
+ public:
+  TextParser(std::shared_ptr<const Source> source, Diagnostics& diagnostics,
+             const ParseOptions& options);
+
+  std::unique_ptr<Module> run();
+
+ private:
+  // A computation whose body is being read. Inline bodies nest.
+  struct Scope {
+    Scope(Computation* computation, uint32_t generation)
+        : computation(computation), generation(generation) {}
+    Computation* computation;
+    uint32_t generation;
+    Instruction* root = nullptr;
+    bool broken = false;
+    std::vector<bool> parameters;  // which numbers are taken
+  };
+  // What a name stands for. Names of all computations share one table; those of another generation
+  // are not visible.
+  struct NameEntry {
+    Instruction* instruction;  // null: its definition had an error
+    uint32_t generation;
+  };
+  // What is known of an instruction before it is made.
+  struct Draft {
+    Token name;
+    bool root = false;
+    const Shape* shape = nullptr;  // null: not written
+    Opcode opcode = Opcode::kParameter;
+    Token opcode_token;
+    // X-start, X-update and X-done: of a start `opcode` is X, of the others it is async-update or
+    // async-done and `wrapped` is X.
+    enum class Async : uint8_t { kNone, kStart, kUpdate, kDone } async = Async::kNone;
+    Opcode wrapped = Opcode::kParameter;
+  };
+
+  // parser.cc
+  void parse_module();
+  bool parse_header();
+  bool parse_stack_frames();
+  bool parse_table_row(const std::vector<std::string_view>& keys, std::vector<int64_t>& values);
+  void parse_computations();
+  bool parse_computation(bool is_entry);
+  bool parse_signature(const Shape*& result, Token& result_token);
+  /// The instructions between braces. Null when any had an error.
+  Computation* parse_body(std::string_view name, Location location);
+  void parse_bare_instruction();
+  void finish_module(Computation* marked_entry, Computation* last);
+  bool expect_name(std::string_view what, Token& name);
+  void skip_to_instruction(uint32_t from);
+  void skip_to_computation();
+
+  // parser_instruction.cc
+  bool parse_instruction();
+  bool parse_rest(Draft& draft);
+  bool parse_opcode(Draft& draft);
+  bool parse_operands(Draft& draft, std::vector<Instruction*>& operands);
+  bool parse_operand(std::vector<Instruction*>& operands);
+  bool parse_nested_operand(const Shape* shape, Instruction*& operand);
+  bool parse_tuple_index(Instruction*& operand);
+  bool parse_value_operand(Draft& draft, std::vector<Attribute>& attributes);
+  bool resolve_operand(const Token& name, const Shape* shape, Instruction*& operand);
+  bool parse_attributes(Draft& draft, std::span<Instruction* const> operands,
+                        std::vector<Attribute>& attributes);
+  bool normalize_custom_call(const Draft& draft, std::vector<Attribute>& attributes);
+  bool check_required(const Draft& draft, std::span<Instruction* const> operands,
+                      std::span<const Attribute> attributes);
+  bool check_operand_count(const Draft& draft, size_t count);
+  bool settle_shape(Draft& draft, std::span<Instruction* const> operands,
+                    std::span<const Attribute> attributes);
+  Instruction* make_anonymous(Opcode opcode, const Token& place, std::string_view name,
+                              const Shape* shape, std::span<Instruction* const> operands,
+                              std::span<const Attribute> attributes);
+  void leave_scope(size_t hidden_before);
+  void declare(std::string_view name, Instruction* instruction);
+  Scope& scope() { return *scopes_.back(); }
+
+  // parser_async.cc
+  bool parse_async_opcode(Draft& draft);
+  bool wrap_async_start(Draft& draft, std::vector<Instruction*>& operands,
+                        std::vector<Attribute>& attributes);
+  /// The async-start that `instruction`, a start or update, belongs to; null if it is neither.
+  Instruction* async_start(Instruction* instruction) const;
+  bool check_async_chain(const Draft& draft, std::span<Instruction* const> operands,
+                         std::vector<Attribute>& attributes);
+
+  // parser_shape.cc
+  bool at_shape() const;
+  bool parse_shape(const Shape*& shape);
+  bool parse_array_shape(ElementType type, const Shape*& shape);
+  bool parse_layout(Layout& layout, std::vector<int64_t>& order, std::string& tiling,
+                    std::string& split);
+  bool parse_layout_number(int64_t& value);
+
+  // parser_attributes.cc
+  using Reader = bool (TextParser::*)(Attribute&);
+  static Reader reader(AttributeKind kind);
+  /// Reads the value behind `key`, which the cursor is on.
+  bool add_attribute(const AttributeUse* use, const Token& key, std::vector<Attribute>& attributes);
+  /// {key=value ...}, blank- or comma-separated.
+  bool parse_dictionary(std::span<const AttributeUse> uses, std::vector<Attribute>& attributes);
+  bool read_bool(Attribute&);
+  bool read_int(Attribute&);
+  bool read_float(Attribute&);
+  bool read_string(Attribute&);
+  bool read_word(Attribute&);
+  bool read_words(Attribute&);
+  bool read_enum(Attribute&);
+  bool read_ints(Attribute&);
+  bool read_bools(Attribute&);
+  bool read_int_lists(Attribute&);
+  bool read_pairs(Attribute&);
+  bool read_slice(Attribute&);
+  bool read_padding(Attribute&);
+  bool read_window(Attribute&);
+  bool read_dim_labels(Attribute&);
+  bool read_shape(Attribute&);
+  bool read_shapes(Attribute&);
+  bool read_program_shape(Attribute&);
+  bool read_literal(Attribute&);
+  bool read_sharding(Attribute&);
+  bool read_device_groups(Attribute&);
+  bool read_computation(Attribute&);
+  bool read_computations(Attribute&);
+  bool read_instructions(Attribute&);
+  bool read_string_map(Attribute&);
+  bool read_metadata(Attribute&);
+  bool read_json(Attribute&);
+  bool read_aliases(Attribute&);
+  bool read_donors(Attribute&);
+  bool read_domain(Attribute&);
+  bool read_braced(Attribute&);
+  bool parse_computation_value(Computation*& computation);
+  bool parse_int_list(TokenKind open, TokenKind close, std::vector<int64_t>& values);
+  bool parse_sizes(std::vector<int64_t>& values);
+  bool parse_padding_groups(std::vector<PaddingDimension>& values);
+  bool parse_json_text(JsonText& json);
+
+  // parser_sharding.cc
+  bool parse_sharding(const Sharding*& sharding);
+  bool parse_single_sharding(Sharding& sharding);
+  bool parse_tiles(Sharding& sharding);
+  bool parse_named_sharding(Sharding& sharding);
+  bool parse_sharding_metadata(Sharding& sharding);
+  bool parse_iota_order(std::span<const int64_t> dims, const IotaOrder*& order);
+  bool parse_mesh(const DeviceMesh*& mesh);
+  bool parse_mesh_device_ids(DeviceMesh& mesh);
+  bool parse_axis_ref(std::vector<AxisRef>& axes);
+  bool parse_axis_refs(std::vector<AxisRef>& axes);
+
+  // parser_literal.cc
+  bool parse_literal(const Shape* shape, const Literal*& literal);
+  bool parse_array_literal(const Shape* shape, Literal& literal);
+
+  // Tokens.
+  const Token& token() const { return lexer_.current(); }
+  bool at(TokenKind kind) const { return lexer_.at(kind); }
+  bool at_word(std::string_view word) const { return at(TokenKind::kWord) && token().text == word; }
+  /// Steps over a token of this kind if it is there.
+  bool accept(TokenKind kind) {
+    if (!at(kind)) return false;
+    lexer_.advance();
+    return true;
+  }
+  bool accept_word(std::string_view word) {
+    if (!at_word(word)) return false;
+    lexer_.advance();
+    return true;
+  }
+  bool accept_key(std::string_view key) {
+    if (!at(TokenKind::kKey) || token().text != key) return false;
+    lexer_.advance();
+    return true;
+  }
+  bool expect(TokenKind kind, std::string_view where);
+  bool expect_int(int64_t& value, std::string_view what);
+  bool expect_string(std::string_view& value, std::string_view what);
+  /// Elements between open and close, separated by commas. `element` reads one.
+  template <class Element>
+  bool parse_list(TokenKind open, TokenKind close, std::string_view where, Element element) {
+    if (!expect(open, where)) return false;
+    if (accept(close)) return true;
+    do {
+      if (!element()) return false;
+    } while (accept(TokenKind::kComma));
+    return expect(close, where);
+  }
+
+  /// Reports an error at `place`. Where the current token is none, that is what is wrong.
+  bool fail(std::string_view rule, Location place, std::string message);
+  /// "expected X, got Y" at the current token.
+  bool fail_expected(std::string_view expected);
+  void note_suggestion(std::string_view word, const std::vector<std::string_view>& candidates);
+  std::string describe(const Token& token) const;
+
+  /// Bounds the depth of what nests: shapes, operands, bodies, shardings.
+  class Nesting {
+   public:
+    explicit Nesting(TextParser& parser) : parser_(parser) { ++parser_.depth_; }
+    ~Nesting() { --parser_.depth_; }
+    Nesting(const Nesting&) = delete;
+    Nesting& operator=(const Nesting&) = delete;
+    /// False, with an error, when too deep.
+    bool ok();
+
+   private:
+    TextParser& parser_;
+  };
+
+  Arena& arena() { return module_->arena(); }
+
+  std::shared_ptr<const Source> source_;
+  Diagnostics& diagnostics_;
+  Lexer lexer_;
+  std::unique_ptr<Module> module_;
+  int depth_ = 0;
+
+  tsl::robin_map<std::string_view, Computation*> computations_;  // null: had an error
+  tsl::robin_map<std::string_view, NameEntry> names_;
+  std::vector<std::unique_ptr<Scope>> scopes_;
+  uint32_t generation_ = 0;
+  std::vector<std::pair<std::string_view, NameEntry>> hidden_;  // of outer scopes
+  std::vector<Computation*> finished_;                          // in the order of their ends
+  std::vector<Instruction*> to_rename_;  // another computation has their names already
+  tsl::robin_map<const Instruction*, Instruction*> async_starts_;  // of updates
+  std::vector<Computation*> unnamed_;  // inline and wrapped, still called by their base names
+  bool bare_ = false;
+  Diagnostic* last_error_ = nullptr;  // until the next one is made
+  std::string_view current_instruction_;
+
+  tsl::robin_map<std::string_view, const Shape*> shapes_;  // by text
+  std::string scratch_;
+};
+
+}  // namespace minihlo::internal
