@@ -1,5 +1,7 @@
 #include "ir/numbers.h"
 
+#include <algorithm>
+
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -85,6 +87,23 @@ void encode_floats(ElementType type, const float* values, int64_t count, std::by
 
 void encode_floats(ElementType type, const double* values, int64_t count, std::byte* elements) {
   encode_all(type, values, count, elements);
+}
+
+int64_t decode_integer(ElementType type, const std::byte* element) {
+  return dispatch(type, [&]<class T>(std::type_identity<T>) -> int64_t {
+    if constexpr (std::is_integral_v<T> || IsNarrowInt<T>::value || std::is_same_v<T, Pred>) {
+      T value;
+      std::memcpy(&value, element, sizeof(T));
+      if constexpr (std::is_same_v<T, uint64_t>) {
+        constexpr uint64_t kLargest = std::numeric_limits<int64_t>::max();
+        return static_cast<int64_t>(std::min(value, kLargest));
+      } else {
+        return static_cast<int64_t>(value);
+      }
+    } else {
+      return 0;
+    }
+  });
 }
 
 }  // namespace minihlo

@@ -25,6 +25,10 @@ double decode_float(ElementType type, const std::byte* element);
 /// is_float(type).
 bool encode_float(ElementType type, double value, std::byte* element);
 
+/// The value of one element of an integer or pred type; of u64 values that do not fit the largest
+/// that does. 0 for other types.
+int64_t decode_integer(ElementType type, const std::byte* element);
+
 /// How a float type spends the bit patterns that could be infinities, NaNs and a negative zero.
 /// What it can't hold becomes the value on the right.
 enum class FloatKind : uint8_t {

@@ -401,6 +401,12 @@ std::string print_text(const Instruction& instruction, const PrintOptions& optio
   return out;
 }
 
+std::string print_text(const Attribute& attribute, const PrintOptions& options) {
+  std::string out;
+  internal::TextPrinter(options, out).print_attribute(attribute);
+  return out;
+}
+
 std::string print_text(const Literal& literal) {
   std::string out;
   internal::append_literal(out, literal);

@@ -21,6 +21,8 @@ std::string print_text(const Module& module, const PrintOptions& options = {});
 std::string print_text(const Computation& computation, const PrintOptions& options = {});
 /// One line, without indentation and line end.
 std::string print_text(const Instruction& instruction, const PrintOptions& options = {});
+/// name=value, as it stands behind the operands.
+std::string print_text(const Attribute& attribute, const PrintOptions& options = {});
 /// A literal as it stands in constant(...).
 std::string print_text(const Literal& literal);
 

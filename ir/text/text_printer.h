@@ -34,6 +34,7 @@ class TextPrinter {
   void print(const Module& module);
   void print(const Computation& computation);
   void print(const Instruction& instruction);
+  void print_attribute(const Attribute& attribute);  // printer_attributes.cc
 
  private:
   // printer.cc
@@ -52,7 +53,6 @@ class TextPrinter {
   void print_separator(size_t index);
 
   // printer_attributes.cc
-  void print_attribute(const Attribute& attribute);
   /// The value that an absent attribute of this kind stands for.
   void print_default(AttributeId id);
   void print_value(const Attribute& attribute);

@@ -1,0 +1,139 @@
+#include "sim/run/kernel.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "ir/numbers.h"
+#include "sim/walk.h"
+
+namespace minihlo {
+
+tl::expected<Buffer, Stop> KernelCall::allocate(int64_t bytes) {
+  return context.pool->allocate(bytes, instruction_place(instruction));
+}
+
+tl::expected<Buffer, Stop> KernelCall::allocate_over(const Shape* shape,
+                                                     std::span<const size_t> candidates) {
+  for (size_t i : candidates) {
+    if (!writable[i] || operands[i].size() != shape->byte_count()) continue;
+    return operands[i];
+  }
+  return allocate(shape);
+}
+
+tl::expected<Buffer, Stop> KernelCall::dense(const Buffer& buffer, const Shape* shape) {
+  if (!buffer.is_splat()) return buffer;
+  auto result = allocate(shape);
+  if (!result) return result;
+  int64_t width = info(shape->element_type()).bytes;
+  std::byte* to = result->mutable_data();
+  Work work{shape->element_count(), width, [&](int64_t begin, int64_t end) {
+              StridedCopy copy;
+              copy.result_offset = begin;
+              copy.axes = {{end - begin, 1, 0}};
+              copy_strided(copy, buffer.data(), to, width);
+            }};
+  context.workers.run({&work, 1});
+  return result;
+}
+
+void KernelCall::add(int64_t count, int64_t cost, std::function<void(int64_t, int64_t)> body) {
+  if (count == 0) return;
+  if (stages.empty()) stages.emplace_back();
+  stages.back().push_back({count, std::max<int64_t>(1, cost), std::move(body)});
+}
+
+namespace {
+
+// Copies of fewer bytes than this are done several at a time.
+constexpr int64_t kSmallCopy = 16384;
+
+int64_t element_count(const StridedCopy& copy) {
+  int64_t count = 1;
+  for (const StridedCopy::Axis& axis : copy.axes) count *= axis.size;
+  return count;
+}
+
+}  // namespace
+
+void add_copies(KernelCall& call, std::vector<CopyTask> copies, const Buffer& result,
+                int64_t width) {
+  std::vector<CopyTask> small;
+  int64_t small_cost = 0;
+  std::byte* to = Buffer(result).mutable_data();
+  for (CopyTask& task : copies) {
+    if (task.from.is_splat()) {
+      task.copy.operand_offset = 0;
+      for (StridedCopy::Axis& axis : task.copy.axes) axis.operand_stride = 0;
+    }
+    int64_t bytes = element_count(task.copy) * width;
+    if (bytes < kSmallCopy || task.copy.axes.empty()) {
+      small_cost += bytes + 64;
+      small.push_back(std::move(task));
+      continue;
+    }
+    int64_t rows = task.copy.axes[0].size;
+    call.add(rows, bytes / rows,
+             [task = std::move(task), to, result, width](int64_t begin, int64_t end) {
+               StridedCopy part = task.copy;
+               StridedCopy::Axis& outer = part.axes[0];
+               part.result_offset += begin * outer.result_stride;
+               part.operand_offset += begin * outer.operand_stride;
+               outer.size = end - begin;
+               copy_strided(part, task.from.data(), to, width);
+             });
+  }
+  if (small.empty()) return;
+  auto count = static_cast<int64_t>(small.size());
+  call.add(count, small_cost / count,
+           [small = std::move(small), to, result, width](int64_t begin, int64_t end) {
+             for (int64_t i = begin; i < end; ++i) {
+               const CopyTask& task = small[static_cast<size_t>(i)];
+               copy_strided(task.copy, task.from.data(), to, width);
+             }
+           });
+}
+
+int64_t integer_at(const Buffer& buffer, ElementType type, int64_t i) {
+  return decode_integer(type,
+                        buffer.data() + (buffer.is_splat() ? 0 : i) * int64_t{info(type).bytes});
+}
+
+Kernel kernel_of(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kConstant:
+      return constant_kernel;
+    case Opcode::kIota:
+      return iota_kernel;
+    case Opcode::kGetDimensionSize:
+      return get_dimension_size_kernel;
+    case Opcode::kMap:
+      return map_kernel;
+    case Opcode::kBitcast:
+      return bitcast_kernel;
+    case Opcode::kBitcastConvert:
+      return bitcast_convert_kernel;
+    case Opcode::kBroadcast:
+    case Opcode::kConcatenate:
+    case Opcode::kCopy:
+    case Opcode::kDynamicSlice:
+    case Opcode::kDynamicUpdateSlice:
+    case Opcode::kPad:
+    case Opcode::kReshape:
+    case Opcode::kReverse:
+    case Opcode::kSlice:
+    case Opcode::kTranspose:
+      return movement_kernel;
+    case Opcode::kReduce:
+      return reduce_kernel;
+    case Opcode::kDot:
+      return dot_kernel;
+    default:
+      return info(opcode).family == Family::kElementwise ? elementwise_kernel : nullptr;
+  }
+}
+
+}  // namespace minihlo
