@@ -241,6 +241,14 @@ tl::expected<CollectiveGroups, std::string> collective_groups(const Instruction&
   return result;
 }
 
+bool has_source_target_pairs(const Instruction& permute) {
+  if (takes(permute.opcode(), AttributeId::source_target_pairs)) return true;
+  for (const NamedString& attribute : permute.get(attr::frontend_attributes)) {
+    if (attribute.name == kSendRecvPairs) return true;
+  }
+  return false;
+}
+
 tl::expected<std::vector<SourceTarget>, std::string> source_target_pairs(
     const Instruction& permute) {
   if (takes(permute.opcode(), AttributeId::source_target_pairs)) {

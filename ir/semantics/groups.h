@@ -91,6 +91,8 @@ struct PermuteMap {
 /// or target that is named twice, pairs that can't be read.
 tl::expected<PermuteMap, std::string> permute_sources(const Instruction& permute, const Mesh& mesh);
 
+/// Whether there are pairs: always in a permute, by frontend attribute in a send or recv.
+bool has_source_target_pairs(const Instruction& permute);
 /// The pairs as ids of the mode: source_target_pairs, or of a send or recv the frontend attribute.
 tl::expected<std::vector<SourceTarget>, std::string> source_target_pairs(
     const Instruction& permute);

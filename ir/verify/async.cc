@@ -1,0 +1,168 @@
+#include "ir/verify/verification.h"
+
+namespace minihlo::verifier {
+namespace {
+
+// The opcode that ends what a native start begins; nothing for other opcodes.
+std::optional<Opcode> done_of(Opcode start) {
+  switch (start) {
+    case Opcode::kAllGatherStart:
+      return Opcode::kAllGatherDone;
+    case Opcode::kAllReduceStart:
+      return Opcode::kAllReduceDone;
+    case Opcode::kCollectivePermuteStart:
+      return Opcode::kCollectivePermuteDone;
+    case Opcode::kCopyStart:
+      return Opcode::kCopyDone;
+    case Opcode::kSend:
+      return Opcode::kSendDone;
+    case Opcode::kRecv:
+      return Opcode::kRecvDone;
+    case Opcode::kAsyncStart:
+    case Opcode::kAsyncUpdate:
+      return Opcode::kAsyncDone;
+    default:
+      return std::nullopt;
+  }
+}
+
+// What is under way may be carried through these: into a loop, out of a branch, in a tuple.
+bool carries(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kTuple:
+    case Opcode::kGetTupleElement:
+    case Opcode::kWhile:
+    case Opcode::kCall:
+    case Opcode::kConditional:
+    case Opcode::kOptimizationBarrier:
+    case Opcode::kDomain:
+    case Opcode::kCustomCall:
+    case Opcode::kParameter:
+    case Opcode::kCopy:
+    case Opcode::kAddDependency:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_done(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kAllGatherDone:
+    case Opcode::kAllReduceDone:
+    case Opcode::kCollectivePermuteDone:
+    case Opcode::kCopyDone:
+    case Opcode::kSendDone:
+    case Opcode::kRecvDone:
+    case Opcode::kAsyncDone:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_control_dependency(const Instruction* user) {
+  return user->opcode() == Opcode::kCustomCall &&
+         user->get(attr::custom_call_target) == "control_dep";
+}
+
+// The users of the starts of one computation.
+class Pairing {
+ public:
+  Pairing(Verification& v, const Computation* computation) : v_(v), users_(computation->size()) {
+    bool any = false;
+    for (const Instruction* instruction : computation->instructions()) {
+      any |= done_of(instruction->opcode()).has_value() || is_done(instruction->opcode());
+    }
+    if (!any) return;
+    for (const Instruction* instruction : computation->instructions()) {
+      if (!v.is_sound(instruction)) return;
+      const Instruction* last = nullptr;
+      for (const Instruction* operand : instruction->operands()) {
+        if (!done_of(operand->opcode()) || operand == last) continue;
+        last = operand;
+        users_[operand->number()].push_back(instruction);
+      }
+    }
+    for (const Instruction* instruction : computation->instructions()) {
+      if (std::optional<Opcode> done = done_of(instruction->opcode())) {
+        check_start(instruction, *done);
+      }
+      if (is_done(instruction->opcode()) || instruction->opcode() == Opcode::kAsyncUpdate) {
+        check_done(instruction);
+      }
+    }
+  }
+
+ private:
+  void check_start(const Instruction* start, Opcode done) {
+    const Opcode opcode = start->opcode();
+    const bool generic = opcode == Opcode::kAsyncStart || opcode == Opcode::kAsyncUpdate;
+    int64_t ends = 0, carried = 0;
+    for (const Instruction* user : users_[start->number()]) {
+      if (is_control_dependency(user)) continue;
+      if (user->opcode() == done || (generic && user->opcode() == Opcode::kAsyncUpdate)) {
+        ++ends;
+        if (user->operand(0) != start) {
+          v_.error("async-pair", user, "%{} must be operand 0 of {}, which ends it", start->name(),
+                   to_string(user->opcode()));
+        }
+      } else if (carries(user->opcode())) {
+        ++carried;
+      } else {
+        v_.error("async-pair", user, "{} uses %{}, which {} must end first",
+                 to_string(user->opcode()), start->name(), to_string(done));
+        return;
+      }
+    }
+    if (ends > 1) {
+      v_.error("async-pair", start, "%{} has {} users that end it, and must have one",
+               start->name(), ends);
+    } else if (ends + carried == 0 && start != start->parent()->root()) {
+      v_.error("async-pair", start, "%{} has no {}", start->name(), to_string(done));
+    }
+  }
+
+  void check_done(const Instruction* done) {
+    const Instruction* start = done->operand(0);
+    const bool matches =
+        done->opcode() == Opcode::kAsyncUpdate
+            ? start->opcode() == Opcode::kAsyncStart || start->opcode() == Opcode::kAsyncUpdate
+            : done_of(start->opcode()) == done->opcode();
+    if (!matches) {
+      if (!carries(start->opcode())) {
+        v_.error("async-pair", done, "{} ends %{}, which is {}", to_string(done->opcode()),
+                 start->name(), to_string(start->opcode()));
+      }
+      return;
+    }
+    if (start->opcode() == Opcode::kSend || start->opcode() == Opcode::kRecv) {
+      if (start->find(attr::channel_id) != done->find(attr::channel_id)) {
+        v_.error("channel-id", done, "%{} and %{} must have the same channel_id", start->name(),
+                 done->name());
+      }
+      if (start->get(attr::is_host_transfer) != done->get(attr::is_host_transfer)) {
+        v_.error("host-transfer", done, "%{} and %{} must have the same is_host_transfer",
+                 start->name(), done->name());
+      }
+    }
+    // An update or done may repeat what it continues.
+    Computation* of_start = start->get(attr::calls);
+    Computation* of_done = done->get(attr::calls);
+    if (of_start && of_done && of_start != of_done) {
+      v_.error("async-pair", done, "%{} calls %{}, but %{}, which it continues, calls %{}",
+               done->name(), of_done->name(), start->name(), of_start->name());
+    }
+  }
+
+  Verification& v_;
+  std::vector<std::vector<const Instruction*>> users_;
+};
+
+}  // namespace
+
+void check_async(Verification& v) {
+  for (const Computation* computation : v.module().computations()) Pairing(v, computation);
+}
+
+}  // namespace minihlo::verifier

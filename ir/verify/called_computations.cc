@@ -1,0 +1,105 @@
+#include "ir/verify/verification.h"
+
+namespace minihlo::verifier {
+namespace {
+
+constexpr std::string_view kMainThread = "main";
+
+bool has_frontend_attribute(const Instruction* instruction, std::string_view name) {
+  for (const NamedString& attribute : instruction->get(attr::frontend_attributes)) {
+    if (attribute.name == name) return true;
+  }
+  return false;
+}
+
+// Whether an instruction does something even where nobody uses its result.
+bool has_side_effect(const Instruction* instruction) {
+  switch (info(instruction->opcode()).family) {
+    case Family::kEffect:
+    case Family::kCollective:
+    case Family::kAsync:
+      return true;
+    case Family::kRandom:
+      return instruction->opcode() != Opcode::kRngBitGenerator;
+    case Family::kCustom:
+      return instruction->get(attr::custom_call_has_side_effect);
+    default:
+      return instruction->calls_computations();
+  }
+}
+
+// A fusion's body is one expression: all but its root is used in it, and its root is not.
+void check_fused(Verification& v, const Instruction* fusion, const Computation* body) {
+  std::vector<bool> used(body->size(), false);
+  for (const Instruction* instruction : body->instructions()) {
+    if (!v.is_sound(instruction)) return;
+    for (const Instruction* operand : instruction->operands()) used[operand->number()] = true;
+  }
+  for (const Instruction* instruction : body->instructions()) {
+    if (instruction == body->root()) {
+      if (used[instruction->number()]) {
+        v.error("fusion", instruction, "%{}, the root of what %{} calls, is used there",
+                instruction->name(), fusion->name());
+      }
+    } else if (!used[instruction->number()] && !has_side_effect(instruction)) {
+      v.error("fusion", instruction, "%{} is not used in %{}, which %{} calls", instruction->name(),
+              body->name(), fusion->name());
+    }
+  }
+}
+
+// On the main thread, one instruction is wrapped; several only where a start says that they are a
+// group of collectives, or where a barrier holds them together.
+void check_wrapped(Verification& v, const Instruction* start, const Computation* wrapped) {
+  if (start->find(attr::async_execution_thread).value_or(kMainThread) != kMainThread ||
+      wrapped->execution_thread() != kMainThread ||
+      has_frontend_attribute(start, "_collectives_group")) {
+    return;
+  }
+  const Instruction* extra = nullptr;
+  for (const Instruction* instruction : wrapped->instructions()) {
+    if (instruction->opcode() == Opcode::kOptimizationBarrier) return;
+    if (instruction != wrapped->root() && instruction->opcode() != Opcode::kParameter) {
+      extra = instruction;
+    }
+  }
+  if (!extra) return;
+  v.error("async-computation", start,
+          "%{} wraps %{}, which holds %{} besides its root and parameters", start->name(),
+          wrapped->name(), extra->name());
+}
+
+}  // namespace
+
+void check_called_computations(Verification& v) {
+  enum Caller : uint8_t { kAsync = 1, kOther = 2 };
+  std::vector<uint8_t> callers(v.module().computations().size(), 0);
+  std::vector<bool> done(callers.size(), false);
+  for (const Computation* computation : v.module().computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      if (!instruction->calls_computations() || !v.is_sound(instruction)) continue;
+      const Opcode opcode = instruction->opcode();
+      const bool is_async = opcode == Opcode::kAsyncStart || opcode == Opcode::kAsyncUpdate ||
+                            opcode == Opcode::kAsyncDone;
+      for (const Computation* called : instruction->called_computations()) {
+        uint8_t& callers_of = callers[called->number()];
+        const uint8_t before = callers_of;
+        callers_of |= is_async ? kAsync : kOther;
+        if (before != callers_of && callers_of == (kAsync | kOther)) {
+          v.error("async-computation", instruction,
+                  "%{} calls %{}, which is called by asynchronous and other instructions",
+                  instruction->name(), called->name());
+        }
+        if (done[called->number()]) continue;
+        if (opcode == Opcode::kFusion) {
+          check_fused(v, instruction, called);
+          done[called->number()] = true;
+        } else if (opcode == Opcode::kAsyncStart) {
+          check_wrapped(v, instruction, called);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace minihlo::verifier

@@ -1,0 +1,200 @@
+#include <tsl/robin_set.h>
+
+#include "ir/verify/verification.h"
+
+namespace minihlo::verifier {
+namespace {
+
+void check_names(Verification& v) {
+  if (v.module().name().empty()) v.error("module-name", "the module has no name");
+  tsl::robin_set<std::string_view> computations;
+  tsl::robin_set<std::string_view> instructions;
+  instructions.reserve(v.module().instruction_count());
+  for (const Computation* computation : v.module().computations()) {
+    if (!computations.insert(computation->name()).second) {
+      v.error("duplicate-name", computation, "a computation named %{} is there already",
+              computation->name());
+    }
+    for (const Instruction* instruction : computation->instructions()) {
+      if (instructions.insert(instruction->name()).second) continue;
+      v.error("duplicate-name", instruction, "an instruction named %{} is there already",
+              instruction->name());
+    }
+  }
+}
+
+void check_entry(Verification& v) {
+  const Computation* entry = v.module().entry();
+  if (!entry) {
+    v.error("no-entry", "the module has no entry computation");
+    return;
+  }
+  for (const Computation* computation : v.module().computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      if (!instruction->calls_computations()) continue;
+      for (const Computation* called : instruction->called_computations()) {
+        if (called != entry) continue;
+        v.error("called-entry", instruction, "%{} calls the entry computation %{}",
+                instruction->name(), entry->name());
+      }
+    }
+  }
+}
+
+bool stands_before(const Instruction* first, const Instruction* second) {
+  const Computation* computation = second->parent();
+  return first->parent() == computation && first->number() < second->number() &&
+         computation->instructions()[first->number()] == first;
+}
+
+void check_root_and_parameters(Verification& v, const Computation* computation) {
+  if (computation->instructions().empty()) {
+    v.error("no-root", computation, "computation %{} has no instructions", computation->name());
+    return;
+  }
+  const Instruction* root = computation->root();
+  if (!root || root->parent() != computation || root->number() >= computation->size() ||
+      computation->instructions()[root->number()] != root) {
+    v.error("no-root", computation, "computation %{} has no root", computation->name());
+  }
+  std::span<Instruction* const> parameters = computation->parameters();
+  for (const Instruction* instruction : computation->instructions()) {
+    if (instruction->opcode() != Opcode::kParameter) continue;
+    const int64_t number = instruction->get(attr::parameter_number);
+    if (number < 0) {
+      v.error("parameter-number", instruction, "%{} has the negative parameter number {}",
+              instruction->name(), number);
+    } else if (number < static_cast<int64_t>(parameters.size()) &&
+               parameters[static_cast<size_t>(number)] != instruction) {
+      v.error("parameter-number", instruction,
+              "%{} has parameter number {}, which another one has already", instruction->name(),
+              number);
+    } else if (number >= static_cast<int64_t>(parameters.size())) {
+      v.error("parameter-number", instruction, "%{} has parameter number {}, far beyond the others",
+              instruction->name(), number);
+    }
+  }
+  size_t missing = 0, first_missing = 0;
+  for (size_t i = parameters.size(); i-- > 0;) {
+    if (parameters[i]) continue;
+    ++missing;
+    first_missing = i;
+  }
+  if (missing > 0) {
+    v.error("parameter-number", computation,
+            "computation %{} has a parameter {}, but {} of the numbers below it are missing, {} "
+            "first",
+            computation->name(), parameters.size() - 1, missing, first_missing);
+  }
+}
+
+// Whether operands and attributes are such that the instruction may be looked at.
+bool check_instruction(Verification& v, const Instruction* instruction) {
+  const OpcodeInfo& row = info(instruction->opcode());
+  bool sound = true;
+  if (!instruction->shape()) {
+    v.error("shape", instruction, "%{} has no shape", instruction->name());
+    sound = false;
+  }
+  const int64_t count = static_cast<int64_t>(instruction->operand_count());
+  if (count < row.min_operands || (row.max_operands >= 0 && count > row.max_operands)) {
+    std::string allowed = row.max_operands == row.min_operands ? fmt::to_string(row.min_operands)
+                          : row.max_operands < 0
+                              ? fmt::format("{} or more", row.min_operands)
+                              : fmt::format("{} to {}", row.min_operands, row.max_operands);
+    v.error("arity", instruction, "{} takes {} operands, not {}", row.text, allowed, count);
+    sound = false;
+  }
+  for (size_t i = 0; i < instruction->operand_count(); ++i) {
+    const Instruction* operand = instruction->operand(i);
+    if (operand && operand->shape() && stands_before(operand, instruction)) continue;
+    sound = false;
+    if (!operand) {
+      v.error("operand", instruction, "operand {} of %{} is missing", i, instruction->name());
+    } else if (operand->parent() != instruction->parent()) {
+      v.error("operand", instruction, "operand {} of %{}, %{}, is of another computation", i,
+              instruction->name(), operand->name());
+    } else if (operand->shape()) {
+      v.error("operand", instruction, "operand {} of %{}, %{}, does not stand before it", i,
+              instruction->name(), operand->name());
+    }
+  }
+  for (const Instruction* before : instruction->get(attr::control_predecessors)) {
+    if (before && stands_before(before, instruction)) continue;
+    v.error("control-predecessor", instruction,
+            "control predecessor {} of %{} does not stand before it in its computation",
+            before ? before->name() : "(none)", instruction->name());
+  }
+  for (const AttributeUse& use : row.attributes) {
+    if (!use.required || find_attribute(instruction->attributes(), use.id)) continue;
+    const std::string_view text = info(use.id).text;
+    v.error("missing-attribute", instruction, "{} needs {}", row.text,
+            text.empty() ? "a value in its parentheses" : text);
+    sound = false;
+  }
+  if (!instruction->calls_computations()) return sound;
+  for (const Computation* called : instruction->called_computations()) {
+    if (called && called->module() == &v.module()) continue;
+    v.error("called-computation", instruction, "%{} calls a computation that the module lacks",
+            instruction->name());
+    sound = false;
+  }
+  return sound;
+}
+
+// Reports each cycle of the call graph once, where it closes.
+void check_call_graph(Verification& v) {
+  enum class State : uint8_t { kNew, kOpen, kDone };
+  struct Frame {
+    const Computation* computation;
+    size_t next = 0;
+  };
+  std::span<Computation* const> computations = v.module().computations();
+  std::vector<State> state(computations.size(), State::kNew);
+  std::vector<Frame> stack;
+  for (const Computation* start : computations) {
+    if (state[start->number()] != State::kNew) continue;
+    state[start->number()] = State::kOpen;
+    stack.push_back({start});
+    while (!stack.empty()) {
+      const Computation* current = stack.back().computation;
+      if (stack.back().next == current->size()) {
+        state[current->number()] = State::kDone;
+        stack.pop_back();
+        continue;
+      }
+      const Instruction* instruction = current->instructions()[stack.back().next++];
+      if (!instruction->calls_computations()) continue;
+      for (const Computation* called : instruction->called_computations()) {
+        if (!called || called->module() != &v.module()) continue;
+        State& to = state[called->number()];
+        if (to == State::kOpen) {
+          v.error("call-cycle", instruction, "%{} calls %{}, from which it is called itself",
+                  instruction->name(), called->name());
+        } else if (to == State::kNew) {
+          // Comes back to this instruction for its other computations: those open by then are done.
+          --stack.back().next;
+          to = State::kOpen;
+          stack.push_back({called});
+          break;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void check_structure(Verification& v) {
+  check_names(v);
+  check_entry(v);
+  for (const Computation* computation : v.module().computations()) {
+    check_root_and_parameters(v, computation);
+    for (const Instruction* instruction : computation->instructions()) {
+      if (!check_instruction(v, instruction)) v.mark_unsound(instruction);
+    }
+  }
+  check_call_graph(v);
+}
+
+}  // namespace minihlo::verifier

@@ -1,0 +1,87 @@
+// One run of the verifier: what its rules read, and where they report. Each file of this folder is
+// one group of rules; ir/verifier.cc runs them in order.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "ir/diagnostics.h"
+#include "ir/module.h"
+#include "ir/semantics/mesh.h"
+#include "ir/verifier.h"
+
+namespace minihlo::verifier {
+
+class Verification {
+ public:
+  Verification(const Module& module, const VerifyOptions& options, Diagnostics& diagnostics);
+
+  const Module& module() const { return module_; }
+  Diagnostics& diagnostics() const { return diagnostics_; }
+  /// The mesh by options and header; nothing where they give none (which has been reported).
+  const std::optional<Mesh>& mesh() const { return mesh_; }
+
+  /// Whether the instruction has the operands and attributes that its opcode asks for, so that its
+  /// shape and ids may be looked at. What is not is marked by the rules of structure.cc.
+  bool is_sound(const Instruction* instruction) const;
+  void mark_unsound(const Instruction* instruction);
+
+  template <class... Args>
+  Diagnostic& error(std::string rule, const Instruction* instruction,
+                    fmt::format_string<Args...> text, Args&&... args) {
+    return located(diagnostics_.error(std::move(rule), instruction->location(),
+                                      fmt::format(text, std::forward<Args>(args)...)),
+                   instruction);
+  }
+  template <class... Args>
+  Diagnostic& warning(std::string rule, const Instruction* instruction,
+                      fmt::format_string<Args...> text, Args&&... args) {
+    return located(diagnostics_.warning(std::move(rule), instruction->location(),
+                                        fmt::format(text, std::forward<Args>(args)...)),
+                   instruction);
+  }
+  /// About a computation.
+  template <class... Args>
+  void error(std::string rule, const Computation* computation, fmt::format_string<Args...> text,
+             Args&&... args) {
+    diagnostics_.error(std::move(rule), computation->location(),
+                       fmt::format(text, std::forward<Args>(args)...));
+  }
+  /// About the module's header.
+  template <class... Args>
+  void error(std::string rule, fmt::format_string<Args...> text, Args&&... args) {
+    diagnostics_.error(std::move(rule), {}, fmt::format(text, std::forward<Args>(args)...));
+  }
+
+ private:
+  static Diagnostic& located(Diagnostic& diagnostic, const Instruction* instruction) {
+    diagnostic.instruction = instruction->name();
+    return diagnostic;
+  }
+
+  const Module& module_;
+  Diagnostics& diagnostics_;
+  std::optional<Mesh> mesh_;
+  std::vector<std::vector<bool>> unsound_;  // by computation and instruction; empty: all sound
+};
+
+/// Names, entry, roots, parameters, operands, arity and attributes by the opcode's row; no
+/// computation calls itself.
+void check_structure(Verification& v);
+/// Inferred against written shapes; float types that must not mix; layouts.
+void check_shapes(Verification& v);
+/// Groups, pairs and channels of collectives against the mesh, and what shapes owe to group sizes.
+void check_collectives(Verification& v);
+/// Starts and dones, sends and receives.
+void check_async(Verification& v);
+/// What computations called by fusions and asynchronous work may hold.
+void check_called_computations(Verification& v);
+/// entry_computation_layout, input_output_alias, buffer_donor, aliases of single instructions.
+void check_aliasing(Verification& v);
+
+}  // namespace minihlo::verifier
