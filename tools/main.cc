@@ -106,8 +106,6 @@ int run_tool(const std::vector<std::string>& words) {
 
 }  // namespace
 
-void print_error(std::string_view message) { fmt::print(stderr, "minihlo: error: {}\n", message); }
-
 }  // namespace minihlo
 
 int main(int argc, char** argv) {
