@@ -105,16 +105,7 @@ class Lexer {
   const char* problem_rule_ = "";
 };
 
-/// The offset behind the brace that closes the one at `offset`, or npos where none does. Braces
-/// inside double-quoted strings don't count.
-size_t end_of_braces(std::string_view text, size_t offset);
-
 /// Whether `word` can't be a bare name: a keyword or an element type.
 bool is_reserved_word(std::string_view word);
-
-/// Turns C escapes into what they stand for. False when one is malformed.
-bool unescape(std::string_view text, std::string& out);
-/// Appends `text` with C escapes, as XLA prints it: non-ASCII bytes in octal.
-void append_escaped(std::string& out, std::string_view text);
 
 }  // namespace minihlo

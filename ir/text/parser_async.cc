@@ -86,7 +86,6 @@ bool TextParser::wrap_async_start(Draft& draft, std::vector<Instruction*>& opera
       make_anonymous(draft.opcode, draft.name, "async_op", shape->element(1), parameters, inner));
   leave_scope(hidden_before);
   finished_.push_back(wrapped);
-  unnamed_.push_back(wrapped);
 
   outer.push_back(make_attribute(attr::calls, wrapped));
   attributes = std::move(outer);

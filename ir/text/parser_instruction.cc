@@ -5,18 +5,20 @@
 
 #include "ir/shape_inference.h"
 #include "ir/text/text_parser.h"
+#include "ir/text/unique_names.h"
 
 namespace minihlo::internal {
 
 void TextParser::declare(std::string_view name, Instruction* instruction) {
   const NameEntry entry{instruction, scope().generation};
+  names_clash_ |= has_loose_number(name);
   auto [place, inserted] = names_.insert({name, entry});
   if (inserted) return;
+  names_clash_ = true;
   if (place->second.generation != entry.generation) {
     if (scopes_.size() > 1) hidden_.emplace_back(place->first, place->second);
     place.value() = entry;
   }
-  if (instruction) to_rename_.push_back(instruction);
 }
 
 void TextParser::leave_scope(size_t hidden_before) {
@@ -149,11 +151,15 @@ bool TextParser::parse_value_operand(Draft& draft, std::vector<Attribute>& attri
 }
 
 bool TextParser::parse_operands(Draft& draft, std::vector<Instruction*>& operands) {
-  if (!at(TokenKind::kLeftParen)) {
+  if (!accept(TokenKind::kLeftParen)) {
     return fail_expected(fmt::format("'(' behind the opcode '{}'", draft.opcode_token.text));
   }
-  return parse_list(TokenKind::kLeftParen, TokenKind::kRightParen, "around the operands",
-                    [&] { return parse_operand(operands); });
+  // As in XLA, a comma may stand behind the last operand.
+  while (!at(TokenKind::kRightParen)) {
+    if (!parse_operand(operands)) return false;
+    if (!accept(TokenKind::kComma)) break;
+  }
+  return expect(TokenKind::kRightParen, "behind the operands");
 }
 
 bool TextParser::parse_operand(std::vector<Instruction*>& operands) {

@@ -1,147 +1,16 @@
 // Values of constants, read straight from the text: a constant may be most of a module.
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 
 #include "ir/numbers.h"
+#include "ir/text/number_text.h"
 #include "ir/text/text_parser.h"
 
 namespace minihlo::internal {
 namespace {
-
-// A number as written. XLA's lexer decides what is an integer: -0 is one, so as a float it is +0.
-struct Number {
-  enum class Kind : uint8_t { kInteger, kReal, kNan } kind = Kind::kInteger;
-  bool negative = false;  // of a NaN
-  bool large = false;     // an integer above 2^63-1
-  int64_t integer = 0;    // large ones as their bits
-  double real = 0;
-  uint64_t payload = 0;  // of a NaN; 0: none written
-
-  double as_double() const { return kind == Kind::kInteger ? static_cast<double>(integer) : real; }
-};
-
-enum class Problem : uint8_t {
-  kNone,
-  kNotAValue,
-  kNeedsInteger,
-  kOutOfRange,
-  kDoubleRange,
-  kPayload,
-  kNeedsPair
-};
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-bool continues_word(char c) {
-  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '.';
-}
-
-constexpr double kPowersOfTen[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                   1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-                                   1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-
-// Reads an unsigned decimal number at `p`. What a double holds exactly with one more rounding is
-// computed directly; the rest is left to from_chars.
-Problem read_digits(const char*& p, const char* end, bool negative, Number& number) {
-  const char* begin = p;
-  uint64_t digits = 0;
-  int64_t count = 0;
-  for (; p < end && is_digit(*p); ++p, ++count)
-    digits = digits * 10 + static_cast<uint64_t>(*p - '0');
-  int64_t scale = 0;
-  bool real = false;
-  if (p < end && *p == '.') {
-    real = true;
-    const char* point = p;
-    for (++p; p < end && is_digit(*p); ++p, ++count) {
-      digits = digits * 10 + static_cast<uint64_t>(*p - '0');
-    }
-    scale = -(p - point - 1);
-  }
-  if (count == 0) return Problem::kNotAValue;
-  if (p < end && (*p == 'e' || *p == 'E')) {
-    const char* exponent = p + 1;
-    bool plus = exponent < end && *exponent == '+';
-    exponent += plus;
-    int value;
-    auto [after, error] = std::from_chars(exponent, end, value);
-    if (error != std::errc::invalid_argument && !(plus && *exponent == '-')) {
-      real = true;
-      p = after;
-      scale = error == std::errc() && std::abs(value) < 10000 ? scale + value : 100000;
-    }
-  }
-  if (!real) {
-    number.kind = Number::Kind::kInteger;
-    if (count > 18) {
-      const char* from = negative ? begin - 1 : begin;
-      if (std::from_chars(from, p, number.integer).ec == std::errc()) return Problem::kNone;
-      if (negative || std::from_chars(begin, p, digits).ec != std::errc()) {
-        return Problem::kOutOfRange;
-      }
-      number.large = true;
-      number.integer = static_cast<int64_t>(digits);
-      return Problem::kNone;
-    }
-    number.integer = negative ? -static_cast<int64_t>(digits) : static_cast<int64_t>(digits);
-    return Problem::kNone;
-  }
-  number.kind = Number::Kind::kReal;
-  if (count <= 15 && scale >= -22 && scale <= 22) {
-    number.real = static_cast<double>(digits);
-    number.real =
-        scale < 0 ? number.real / kPowersOfTen[-scale] : number.real * kPowersOfTen[scale];
-  } else {
-    auto [_, error] = std::from_chars(begin, p, number.real);
-    if (error == std::errc::result_out_of_range) {
-      // Too small is zero, too large is an error.
-      std::string text(begin, p);
-      number.real = std::strtod(text.c_str(), nullptr);
-      if (std::isinf(number.real)) return Problem::kDoubleRange;
-    }
-  }
-  if (negative) number.real = -number.real;
-  return Problem::kNone;
-}
-
-Problem read_number(const char*& p, const char* end, Number& number) {
-  number.large = false;
-  bool negative = p < end && *p == '-';
-  if (negative) ++p;
-  if (p >= end) return Problem::kNotAValue;
-  if (is_digit(*p) || (negative && *p == '.')) {
-    Problem problem = read_digits(p, end, negative, number);
-    if (problem == Problem::kNone && p < end && continues_word(*p)) return Problem::kNotAValue;
-    return problem;
-  }
-  std::string_view rest(p, static_cast<size_t>(std::min<ptrdiff_t>(end - p, 6)));
-  if (rest.starts_with("inf")) {
-    number.kind = Number::Kind::kReal;
-    number.real = negative ? -HUGE_VAL : HUGE_VAL;
-    p += 3;
-  } else if (rest.starts_with("nan")) {
-    number.kind = Number::Kind::kNan;
-    number.real = std::numeric_limits<double>::quiet_NaN();
-    number.negative = negative;
-    number.payload = 0;
-    p += 3;
-    if (rest.starts_with("nan(0x")) {
-      auto [after, error] = std::from_chars(p + 3, end, number.payload, 16);
-      constexpr uint64_t kLargest = (uint64_t{1} << 52) - 1;
-      if (error != std::errc() || after >= end || *after != ')' || number.payload == 0 ||
-          number.payload > kLargest) {
-        return Problem::kPayload;
-      }
-      p = after + 1;
-    }
-  } else {
-    return Problem::kNotAValue;
-  }
-  return p < end && continues_word(*p) ? Problem::kNotAValue : Problem::kNone;
-}
 
 // A NaN of a float type with the sign and payload as written.
 template <class T>
@@ -242,7 +111,7 @@ Problem read_value(const Lexer& lexer, const char*& p, const char* end, T& value
     return Problem::kNone;
   } else {
     if constexpr (std::is_same_v<T, Pred>) {
-      std::string_view rest(p, static_cast<size_t>(std::min<ptrdiff_t>(end - p, 6)));
+      std::string_view rest(p, static_cast<size_t>(std::min<std::ptrdiff_t>(end - p, 6)));
       size_t length = rest.starts_with("true") ? 4 : rest.starts_with("false") ? 5 : 0;
       if (length > 0 && (rest.size() <= length || !continues_word(rest[length]))) {
         value = Pred(length == 4);

@@ -1,9 +1,11 @@
-// Readers of attributes with a little grammar of their own: windows, padding, slices, aliasing.
+// Readers of attributes with a little grammar of their own: windows, padding, slices, aliasing,
+// text in braces.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
 
+#include "ir/text/strings.h"
 #include "ir/text/text_parser.h"
 
 namespace minihlo::internal {
@@ -231,6 +233,68 @@ bool TextParser::read_domain(Attribute& attribute) {
     return false;
   }
   attribute.data = arena().make<DomainValue>(domain);
+  return true;
+}
+
+bool TextParser::parse_json_text(JsonText& json) {
+  const Token place = token();
+  if (!at(TokenKind::kLeftBrace)) {
+    if (!expect_string(json.text, "a string or {...}")) return false;
+    // XLA prints such a string without quotes whenever it can be read back so.
+    json.raw = json.text.starts_with('{') && end_of_braces(json.text, 0) == json.text.size();
+    return true;
+  }
+  size_t end = end_of_braces(lexer_.text(), place.offset);
+  if (end == std::string_view::npos) {
+    return fail("unbalanced-braces", place.location(), "nothing closes this brace");
+  }
+  json = {lexer_.text().substr(place.offset, end - place.offset), true};
+  lexer_.jump(end);
+  return true;
+}
+
+bool TextParser::read_json(Attribute& attribute) {
+  JsonText json;
+  if (!parse_json_text(json)) return false;
+  attribute.data = arena().make<JsonText>(json);
+  return true;
+}
+
+bool TextParser::read_braced(Attribute& attribute) {
+  JsonText json;
+  if (!at(TokenKind::kLeftBrace)) return fail_expected("'{'");
+  if (!parse_json_text(json)) return false;
+  attribute.data = json.text.data();
+  attribute.size = static_cast<uint32_t>(json.text.size());
+  return true;
+}
+
+bool TextParser::read_string_map(Attribute& attribute) {
+  std::vector<NamedString> entries;
+  auto element = [&] {
+    if (!at(TokenKind::kKey)) return fail_expected("a name followed by '='");
+    const Token key = token();
+    lexer_.advance();
+    JsonText value;
+    if (!parse_json_text(value)) return false;
+    entries.push_back({key.text, value.text, value.raw});
+    return true;
+  };
+  const Token open = token();
+  if (!parse_list(TokenKind::kLeftBrace, TokenKind::kRightBrace, "around the attributes",
+                  element)) {
+    return false;
+  }
+  std::sort(entries.begin(), entries.end(),
+            [](const NamedString& a, const NamedString& b) { return a.name < b.name; });
+  auto twice = std::adjacent_find(
+      entries.begin(), entries.end(),
+      [](const NamedString& a, const NamedString& b) { return a.name == b.name; });
+  if (twice != entries.end()) {
+    return fail("duplicate-attribute", open.location(),
+                fmt::format("the attribute '{}' is given twice", twice->name));
+  }
+  put<NamedString>(attribute, arena().copy(entries));
   return true;
 }
 

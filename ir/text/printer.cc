@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "ir/text/lexer.h"
 #include "ir/text/text_printer.h"
 
 namespace minihlo {

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "ir/text/lexer.h"
+#include "ir/text/strings.h"
 #include "ir/text/text_printer.h"
 
 namespace minihlo::internal {

@@ -1,11 +1,13 @@
 // The parser's state, shared by the files that implement it:
 //
-//   parser.cc              module, header, tables, computations
+//   parser.cc              the entry point, tokens, errors
+//   parser_module.cc       header, tables, computations
+//   parser_recovery.cc     where to go on after an error
 //   parser_instruction.cc  one instruction: name, shape, opcode, operands
 //   parser_async.cc        X-start, X-update, X-done of opcodes without forms of their own
 //   parser_shape.cc        shapes and layouts
 //   parser_attributes.cc   the table from kinds of attributes to readers, and most readers
-//   parser_structures.cc   readers of windows, padding, slices, aliasing
+//   parser_structures.cc   readers of windows, padding, slices, aliasing, text in braces
 //   parser_sharding.cc     sharding, device groups, meshes
 //   parser_literal.cc      values of constants
 //
@@ -65,7 +67,7 @@ class TextParser {
     Opcode wrapped = Opcode::kParameter;
   };
 
-  // parser.cc
+  // parser_module.cc
   void parse_module();
   bool parse_header();
   bool parse_stack_frames();
@@ -77,7 +79,7 @@ class TextParser {
   Computation* parse_body(std::string_view name, Location location);
   void parse_bare_instruction();
   void finish_module(Computation* marked_entry, Computation* last);
-  bool expect_name(std::string_view what, Token& name);
+  // parser_recovery.cc
   void skip_to_instruction(uint32_t from);
   void skip_to_computation();
 
@@ -204,6 +206,7 @@ class TextParser {
     return true;
   }
   bool expect(TokenKind kind, std::string_view where);
+  bool expect_name(std::string_view what, Token& name);
   bool expect_int(int64_t& value, std::string_view what);
   bool expect_string(std::string_view& value, std::string_view what);
   /// Elements between open and close, separated by commas. `element` reads one.
@@ -250,11 +253,10 @@ class TextParser {
   tsl::robin_map<std::string_view, NameEntry> names_;
   std::vector<std::unique_ptr<Scope>> scopes_;
   uint32_t generation_ = 0;
-  std::vector<std::pair<std::string_view, NameEntry>> hidden_;  // of outer scopes
-  std::vector<Computation*> finished_;                          // in the order of their ends
-  std::vector<Instruction*> to_rename_;  // another computation has their names already
+  std::vector<std::pair<std::string_view, NameEntry>> hidden_;     // of outer scopes
+  std::vector<Computation*> finished_;                             // in the order of their ends
   tsl::robin_map<const Instruction*, Instruction*> async_starts_;  // of updates
-  std::vector<Computation*> unnamed_;  // inline and wrapped, still called by their base names
+  bool names_clash_ = false;  // instructions of different computations may have one name
   bool bare_ = false;
   Diagnostic* last_error_ = nullptr;  // until the next one is made
   std::string_view current_instruction_;

@@ -1,0 +1,282 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/text/text_parser.h"
+#include "ir/text/unique_names.h"
+
+namespace minihlo::internal {
+
+void TextParser::parse_module() {
+  if (at_word("HloModule")) {
+    if (!parse_header()) {
+      // The rest of the line is lost; what follows can still be read.
+      size_t end = lexer_.text().find('\n', token().offset);
+      lexer_.jump(end == std::string_view::npos ? lexer_.text().size() : end);
+    }
+    if (at_word("FileNames") && !parse_stack_frames()) skip_to_computation();
+  }
+  parse_computations();
+}
+
+bool TextParser::parse_header() {
+  lexer_.advance();
+  Token name;
+  if (!expect_name("the module's name", name)) return false;
+  module_->set_name(name.text);
+  std::vector<Attribute> attributes;
+  while (accept(TokenKind::kComma)) {
+    if (!at(TokenKind::kKey)) return fail_expected("an attribute of the module");
+    const Token key = token();
+    const AttributeUse* found = nullptr;
+    std::vector<std::string_view> known;
+    for (const AttributeUse& use : module_attributes()) {
+      known.push_back(info(use.id).text);
+      if (info(use.id).text == key.text) found = &use;
+    }
+    if (!found) {
+      fail("unknown-attribute", key.location(),
+           fmt::format("a module has no attribute '{}'", key.text));
+      note_suggestion(key.text, known);
+      return false;
+    }
+    lexer_.advance();
+    if (!add_attribute(found, key, attributes)) return false;
+  }
+  for (const Attribute& attribute : attributes) module_->set(attribute);
+  return true;
+}
+
+bool TextParser::parse_table_row(const std::vector<std::string_view>& keys,
+                                 std::vector<int64_t>& values) {
+  values.clear();
+  if (!expect(TokenKind::kLeftBrace, "before the row's values")) return false;
+  for (std::string_view key : keys) {
+    accept(TokenKind::kComma);
+    if (!accept_key(key)) return fail_expected(fmt::format("'{}='", key));
+    int64_t value;
+    if (!expect_int(value, "an integer")) return false;
+    values.push_back(value);
+  }
+  return expect(TokenKind::kRightBrace, "behind the row's values");
+}
+
+bool TextParser::parse_stack_frames() {
+  StackFrames& tables = module_->stack_frames();
+  auto strings = [&](std::string_view title, std::vector<std::string_view>& rows) {
+    if (!accept_word(title)) return fail_expected(fmt::format("the table '{}'", title));
+    while (accept(TokenKind::kInteger)) {
+      std::string_view text;
+      if (!expect_string(text, "a string")) return false;
+      rows.push_back(text);
+    }
+    return true;
+  };
+  std::vector<int64_t> row;
+  auto numbers = [&](std::string_view title, const std::vector<std::string_view>& keys, auto add) {
+    if (!accept_word(title)) return fail_expected(fmt::format("the table '{}'", title));
+    while (accept(TokenKind::kInteger)) {
+      if (!parse_table_row(keys, row)) return false;
+      add();
+    }
+    return true;
+  };
+  return strings("FileNames", tables.file_names) &&
+         strings("FunctionNames", tables.function_names) &&
+         numbers(
+             "FileLocations",
+             {"file_name_id", "function_name_id", "line", "end_line", "column", "end_column"},
+             [&] {
+               tables.file_locations.push_back({row[0], row[1], row[2], row[3], row[4], row[5]});
+             }) &&
+         numbers("StackFrames", {"file_location_id", "parent_frame_id"}, [&] {
+           tables.frames.push_back({row[0], row[1]});
+         });
+}
+
+void TextParser::parse_computations() {
+  Computation* entry = nullptr;
+  Computation* last = nullptr;
+  Location first_entry;
+  if (at(TokenKind::kEnd)) {
+    fail_expected("a computation");
+    return;
+  }
+  while (!at(TokenKind::kEnd) && !diagnostics_.full()) {
+    const Token start = token();
+    bool is_entry = accept_word("ENTRY");
+    if (is_entry && first_entry.length > 0) {
+      fail("duplicate-entry", start.location(), "the module has an ENTRY computation already");
+      last_error_->notes.push_back({"it is here", first_entry});
+    }
+    if (is_entry && first_entry.length == 0) first_entry = start.location();
+    size_t before = finished_.size();
+    if (!parse_computation(is_entry)) {
+      if (diagnostics_.full()) return;
+      if (token().offset == start.offset) lexer_.advance();
+      skip_to_computation();
+    }
+    if (finished_.size() > before) {
+      last = finished_.back();
+      if (is_entry) entry = last;
+    }
+  }
+  if (diagnostics_.ok()) finish_module(entry, last);
+}
+
+bool TextParser::parse_computation(bool is_entry) {
+  Token name;
+  if (!expect_name(is_entry ? "the computation's name" : "a computation", name)) return false;
+  bool duplicate = computations_.contains(name.text);
+  if (duplicate) {
+    fail("duplicate-name", name.location(),
+         fmt::format("there is another computation '{}'", name.text));
+    if (Computation* other = computations_[name.text]) {
+      last_error_->notes.push_back({"it is here", other->location()});
+    }
+  }
+  const Shape* result = nullptr;
+  Token result_token;
+  bool signature_ok = true;
+  if (at(TokenKind::kLeftParen) && !parse_signature(result, result_token)) {
+    // Most likely the body follows on the same line.
+    signature_ok = false;
+    std::string_view text = lexer_.text();
+    size_t end = std::min(text.find('\n', token().offset), text.size());
+    size_t brace = text.find_last_not_of(" \t\r", end - 1);
+    if (brace == text.npos || text[brace] != '{' || brace < token().offset) {
+      computations_[name.text] = nullptr;
+      return false;
+    }
+    lexer_.jump(brace);
+  }
+  if (!at(TokenKind::kLeftBrace)) {
+    computations_[name.text] = nullptr;
+    return fail_expected("'{' before the computation's instructions");
+  }
+  Computation* computation = parse_body(name.text, name.location());
+  if (!computation || !signature_ok) {
+    computations_[name.text] = nullptr;
+  } else {
+    if (!duplicate) computations_[name.text] = computation;
+    if (result && !compatible(result, computation->root()->shape())) {
+      fail("signature-mismatch", result_token.location(),
+           fmt::format("computation '{}' says its result is {}, but its root '{}' is {}", name.text,
+                       to_string(result), computation->root()->name(),
+                       to_string(computation->root()->shape())));
+      last_error_->notes.push_back({"the root is here", computation->root()->location()});
+      computations_[name.text] = nullptr;
+    }
+  }
+  if (at(TokenKind::kEnd) && !computation) return true;
+  if (accept(TokenKind::kComma)) {
+    std::string_view thread;
+    if (!accept_key("execution_thread")) return fail_expected("'execution_thread='");
+    if (!expect_string(thread, "the name of a thread, in quotes")) return false;
+    if (computation) computation->set_execution_thread(thread);
+  }
+  return true;
+}
+
+bool TextParser::parse_signature(const Shape*& result, Token& result_token) {
+  auto parameter = [&] {
+    // `x:` is one token, `%x :` are two.
+    if (!accept(TokenKind::kLabel)) {
+      if (!accept(TokenKind::kName) && !accept(TokenKind::kWord)) {
+        return fail_expected("a parameter's name");
+      }
+      if (!expect(TokenKind::kColon, "behind the parameter's name")) return false;
+    }
+    const Shape* shape;
+    return parse_shape(shape);
+  };
+  if (!parse_list(TokenKind::kLeftParen, TokenKind::kRightParen, "around the parameters",
+                  parameter)) {
+    return false;
+  }
+  if (!expect(TokenKind::kArrow, "before the result's shape")) return false;
+  result_token = token();
+  return parse_shape(result);
+}
+
+Computation* TextParser::parse_body(std::string_view name, Location location) {
+  Nesting nesting(*this);
+  if (!nesting.ok()) return nullptr;
+  Computation* computation = module_->add_computation(name, location);
+  scopes_.push_back(std::make_unique<Scope>(computation, ++generation_));
+  const size_t hidden_before = hidden_.size();
+  const std::string_view outer_instruction = current_instruction_;
+  const Token open = token();
+  lexer_.advance();
+  if (at(TokenKind::kRightBrace)) {
+    fail("empty-computation", token().location(), "a computation needs an instruction");
+    scope().broken = true;
+  }
+  while (!accept(TokenKind::kRightBrace)) {
+    if (diagnostics_.full()) {
+      scope().broken = true;
+      break;
+    }
+    if (at(TokenKind::kEnd)) {
+      // After an error the end may only have been missed.
+      if (!scope().broken) {
+        fail("unfinished-computation", token().location(), "expected '}' before the text ends");
+        last_error_->notes.push_back({"to match this", open.location()});
+      }
+      scope().broken = true;
+      break;
+    }
+    const uint32_t start = token().offset;
+    if (!parse_instruction()) {
+      scope().broken = true;
+      skip_to_instruction(start);
+    }
+  }
+  bool broken = scope().broken;
+  if (!broken) {
+    computation->set_root(scope().root ? scope().root : computation->instructions().back());
+    finished_.push_back(computation);
+  }
+  leave_scope(hidden_before);
+  current_instruction_ = outer_instruction;
+  return broken ? nullptr : computation;
+}
+
+void TextParser::parse_bare_instruction() {
+  bare_ = true;
+  module_->set_name("_");
+  // XLA's word for it, and true: there is but one order.
+  module_->set(make_attribute(attr::is_scheduled, true));
+  Computation* computation = module_->add_computation("_");
+  scopes_.push_back(std::make_unique<Scope>(computation, ++generation_));
+  if (!parse_instruction()) return;
+  if (!at(TokenKind::kEnd)) {
+    fail_expected("the end of the text behind the instruction");
+    return;
+  }
+  computation->set_root(computation->instructions().back());
+  finished_.push_back(computation);
+  finish_module(computation, computation);
+}
+
+void TextParser::finish_module(Computation* marked_entry, Computation* last) {
+  // An inner body ends before the one around it, so this is: callees first.
+  module_->order_computations(finished_);
+  module_->set_entry(marked_entry ? marked_entry : last);
+  if (module_->name().empty()) {
+    module_->set_name(fmt::format("module_{}", module_->entry()->name()));
+  }
+  UniqueNames computation_names(*module_);
+  for (Computation* computation : module_->computations()) {
+    computation->set_name(computation_names.claim(computation->name()));
+  }
+  if (!names_clash_) return;
+  UniqueNames names(*module_);
+  for (const Computation* computation : module_->computations()) {
+    for (Instruction* instruction : computation->instructions()) {
+      instruction->set_name(names.claim(instruction->name()));
+    }
+  }
+}
+
+}  // namespace minihlo::internal

@@ -1,0 +1,19 @@
+// Quoted strings and balanced braces of HLO text.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace minihlo {
+
+/// The offset behind the brace that closes the one at `offset`, or npos where none does. Braces
+/// inside double-quoted strings don't count.
+size_t end_of_braces(std::string_view text, size_t offset);
+
+/// Turns C escapes into what they stand for. False when one is malformed.
+bool unescape(std::string_view text, std::string& out);
+/// Appends `text` with C escapes, as XLA prints it: non-ASCII bytes in octal.
+void append_escaped(std::string& out, std::string_view text);
+
+}  // namespace minihlo

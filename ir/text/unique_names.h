@@ -1,0 +1,36 @@
+// XLA's rule for names that clash (xla/service/name_uniquer.cc).
+#pragma once
+
+#include <tsl/robin_map.h>
+#include <tsl/robin_set.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "ir/module.h"
+
+namespace minihlo::internal {
+
+/// Hands out names: the one that is asked for if it is free, else its stem with a free number. A
+/// trailing .NUMBER counts as that number, and no number as 0, so `a`, `a.0` and `a.00` clash.
+class UniqueNames {
+ public:
+  explicit UniqueNames(Module& module) : module_(module) {}
+
+  /// The name to use for `name`, kept in the module. `name` itself must live in the module.
+  std::string_view claim(std::string_view name);
+
+ private:
+  struct Numbers {
+    tsl::robin_set<int64_t> used;
+    int64_t next = 1;
+  };
+  Module& module_;
+  tsl::robin_map<std::string_view, Numbers> stems_;
+};
+
+/// Whether the name's number starts with 0, so that it may clash with a name that differs.
+bool has_loose_number(std::string_view name);
+
+}  // namespace minihlo::internal
