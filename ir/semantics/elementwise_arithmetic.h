@@ -59,13 +59,16 @@ struct Multiply {
   }
 };
 
+__extension__ using Int128 = __int128;
+__extension__ using UnsignedInt128 = unsigned __int128;
+
 /// The high half of the product in twice the width.
 struct Mulhi {
   static constexpr Opcode kOpcode = Opcode::kMulhi;
   template <Integer T>
   T operator()(T a, T b) const {
     if constexpr (sizeof(T) == 8) {
-      using Wide = std::conditional_t<SignedInteger<T>, __int128, unsigned __int128>;
+      using Wide = std::conditional_t<SignedInteger<T>, Int128, UnsignedInt128>;
       return static_cast<T>(static_cast<Wide>(a) * static_cast<Wide>(b) >> 64);
     } else {
       using Wide = std::conditional_t<SignedInteger<T>, int64_t, uint64_t>;
@@ -210,7 +213,7 @@ struct Compare {
   template <Complex T>
   requires(direction == ComparisonDirection::kEq || direction == ComparisonDirection::kNe) Pred
   operator()(T a, T b) const {
-    const bool equal = (a.real() == b.real()) & (a.imag() == b.imag());
+    const bool equal = a.real() == b.real() && a.imag() == b.imag();
     return equal == (direction == ComparisonDirection::kEq);
   }
 };

@@ -86,9 +86,9 @@ struct Sqrt {
 
 using Wide = std::complex<double>;
 
-template <class Self>
-concept HasComplexValue = requires(Wide z) {
-  Self::value(z);
+template <class T, class Self>
+concept HasComplexValueOf = Complex<T> && requires(T z) {
+  Self::value(Wide(z));
 };
 
 /// A function given by its `value` on double, and on complex numbers if it takes them: worked out
@@ -99,8 +99,10 @@ struct InDouble {
   T operator()(T a) const {
     return static_cast<T>(Self::value(static_cast<double>(a)));
   }
-  template <Complex T>
-  requires HasComplexValue<Self> T operator()(T a) const { return T(Self::value(Wide(a))); }
+  template <HasComplexValueOf<Self> T>
+  T operator()(T a) const {
+    return T(Self::value(Wide(a)));
+  }
 };
 
 struct Acos : InDouble<Acos> {
