@@ -1,7 +1,7 @@
 #include "ir/semantics/movement.h"
 
 #include <algorithm>
-#include <cstring>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -246,24 +246,12 @@ tl::expected<Movement, std::string> pad(const Instruction& instruction) {
 
 // From slowest to fastest: the order in which a layout stores dimensions.
 std::vector<int64_t> major_to_minor(const Shape* shape) {
-  std::vector<int64_t> order;
-  if (const Layout* layout = shape->layout()) order = to_vector(layout->minor_to_major);
-  std::reverse(order.begin(), order.end());
-  return order;
-}
-
-std::vector<Movement> bitcast(const Instruction& instruction) {
-  const Shape* from = instruction.operand(0)->shape();
-  const Shape* to = instruction.shape();
-  std::vector<int64_t> into = major_to_minor(from);
-  std::vector<int64_t> order = major_to_minor(to);
-  // The result's physical array has dimensions dims[order[i]]; logical axis order[i] is its axis i.
-  std::vector<int64_t> physical_dims, out_of(order.size());
-  for (size_t i = 0; i < order.size(); ++i) {
-    physical_dims.push_back(to->dim(order[i]));
-    out_of[order[i]] = static_cast<int64_t>(i);
+  std::vector<int64_t> order(shape->dims().size());
+  std::iota(order.begin(), order.end(), int64_t{0});
+  if (const Layout* layout = shape->layout()) {
+    order.assign(layout->minor_to_major.rbegin(), layout->minor_to_major.rend());
   }
-  return {transpose(from->dims(), into), transpose(physical_dims, out_of)};
+  return order;
 }
 
 bool is_dynamic(const Instruction& instruction) {
@@ -329,7 +317,8 @@ tl::expected<std::vector<Movement>, std::string> movement(const Instruction& ins
   auto one = [](Movement movement) { return std::vector<Movement>{std::move(movement)}; };
   switch (instruction.opcode()) {
     case Opcode::kBitcast:
-      return bitcast(instruction);
+      return std::vector<Movement>{into_physical(instruction.operand(0)->shape()),
+                                   out_of_physical(shape)};
     case Opcode::kBroadcast:
       return one(broadcast(instruction));
     case Opcode::kConcatenate:
@@ -356,6 +345,21 @@ tl::expected<std::vector<Movement>, std::string> movement(const Instruction& ins
     default:
       return tl::unexpected(fmt::format("{} is no movement", to_string(instruction.opcode())));
   }
+}
+
+Movement into_physical(const Shape* array) {
+  return transpose(array->dims(), major_to_minor(array));
+}
+
+Movement out_of_physical(const Shape* array) {
+  // The physical array has dimensions dims[order[i]]; logical axis order[i] is its axis i.
+  std::vector<int64_t> order = major_to_minor(array);
+  std::vector<int64_t> physical_dims, out_of(order.size());
+  for (size_t i = 0; i < order.size(); ++i) {
+    physical_dims.push_back(array->dim(order[i]));
+    out_of[order[i]] = static_cast<int64_t>(i);
+  }
+  return transpose(physical_dims, out_of);
 }
 
 bool is_collective_movement(Opcode opcode) {
@@ -426,6 +430,23 @@ tl::expected<Movement, std::string> collective_movement(const Instruction& instr
       return tl::unexpected(
           fmt::format("{} moves no data between devices", to_string(instruction.opcode())));
   }
+}
+
+tl::expected<Movement, std::string> scatter_movement(const Instruction& reduce_scatter, int output,
+                                                     int members, int rank) {
+  if (is_dynamic(reduce_scatter)) return tl::unexpected(std::string("dynamic shapes"));
+  const Shape* shape = reduce_scatter.shape();
+  std::span<const int64_t> dims = (shape->is_tuple() ? shape->element(output) : shape)->dims();
+  std::span<const int64_t> operand_dims = reduce_scatter.operand(output)->shape()->dims();
+  int64_t axis = reduce_scatter.get(attr::dimensions)[0];
+  if (dims[axis] * members != operand_dims[axis]) {
+    return tl::unexpected(fmt::format(
+        "a group of {} devices scatters {} elements along dimension {}, but the result has {}",
+        members, operand_dims[axis], axis, dims[axis]));
+  }
+  Box box = whole(dims);
+  box.base[axis] = rank * dims[axis];
+  return one_box(dims, operand_dims, std::move(box));
 }
 
 StridedCopy strided_copy(const Box& box, std::span<const int64_t> result_dims,

@@ -89,6 +89,10 @@ tl::expected<std::vector<Movement>, std::string> movement(const Instruction& ins
                                                           const MovementFacts& facts = {});
 inline constexpr int64_t kMaxBoxes = int64_t{1} << 20;
 
+/// From logical order into the order in which a layout stores an array, and back.
+Movement into_physical(const Shape* array);
+Movement out_of_physical(const Shape* array);
+
 /// The movement of a collective that only moves (all-gather, all-to-all, collective-permute,
 /// collective-broadcast) for result `output`, in a group of `members`, as seen by rank `rank`.
 /// Of a collective-permute `members` is 1 and the member is the source, or `members` is 0: nobody
@@ -96,6 +100,10 @@ inline constexpr int64_t kMaxBoxes = int64_t{1} << 20;
 tl::expected<Movement, std::string> collective_movement(const Instruction& instruction, int output,
                                                         int members, int rank);
 bool is_collective_movement(Opcode opcode);
+/// Of a reduce-scatter: the part of the reduced operand `output` that rank `rank` of a group of
+/// `members` keeps.
+tl::expected<Movement, std::string> scatter_movement(const Instruction& reduce_scatter, int output,
+                                                     int members, int rank);
 
 /// A strided copy between two row-major buffers, in elements: what a box is to memory. Axes that
 /// continue each other on both sides are one; axes of size 1 are gone.
