@@ -98,8 +98,21 @@ void add_copies(KernelCall& call, std::vector<CopyTask> copies, const Buffer& re
 }
 
 int64_t integer_at(const Buffer& buffer, ElementType type, int64_t i) {
-  return decode_integer(type,
-                        buffer.data() + (buffer.is_splat() ? 0 : i) * int64_t{info(type).bytes});
+  return dispatch(type, [&]<class T>(std::type_identity<T>) -> int64_t {
+    if constexpr (std::is_integral_v<T> || IsNarrowInt<T>::value || std::is_same_v<T, Pred>) {
+      T value;
+      std::memcpy(&value, buffer.data() + (buffer.is_splat() ? 0 : i) * int64_t{sizeof(T)},
+                  sizeof(T));
+      if constexpr (std::is_same_v<T, uint64_t>) {
+        constexpr uint64_t kLargest = std::numeric_limits<int64_t>::max();
+        return static_cast<int64_t>(std::min(value, kLargest));
+      } else {
+        return static_cast<int64_t>(value);
+      }
+    } else {
+      return 0;
+    }
+  });
 }
 
 Kernel kernel_of(Opcode opcode) {
@@ -129,8 +142,24 @@ Kernel kernel_of(Opcode opcode) {
       return movement_kernel;
     case Opcode::kReduce:
       return reduce_kernel;
+    case Opcode::kReduceWindow:
+      return reduce_window_kernel;
+    case Opcode::kSelectAndScatter:
+      return select_and_scatter_kernel;
     case Opcode::kDot:
       return dot_kernel;
+    case Opcode::kConvolution:
+      return convolution_kernel;
+    case Opcode::kGather:
+      return gather_kernel;
+    case Opcode::kScatter:
+      return scatter_kernel;
+    case Opcode::kSort:
+      return sort_kernel;
+    case Opcode::kTopK:
+      return topk_kernel;
+    case Opcode::kRngBitGenerator:
+      return rng_bit_generator_kernel;
     default:
       return info(opcode).family == Family::kElementwise ? elementwise_kernel : nullptr;
   }

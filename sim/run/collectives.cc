@@ -1,0 +1,339 @@
+// Collectives on buffers: what the members of each group hand in, and what each gets.
+#include <fmt/format.h>
+
+#include "ir/semantics/groups.h"
+#include "sim/run/distinct.h"
+#include "sim/run/domain.h"
+#include "sim/run/kernels/axes.h"
+
+namespace minihlo {
+namespace {
+
+using Array = BufferDomain::Array;
+
+class CollectiveRun {
+ public:
+  CollectiveRun(const Mesh& mesh, RunContext& context, const Instruction& instruction,
+                std::span<const Array> operands, const Gathering& gathering)
+      : mesh_(mesh),
+        instruction_(instruction),
+        operands_(operands),
+        gathering_(gathering),
+        call_{instruction, context, {}, {}, {}, {}} {
+    const Shape* shape = instruction.shape();
+    if (shape->is_tuple()) {
+      shapes_.assign(shape->elements().begin(), shape->elements().end());
+    } else {
+      shapes_ = {shape};
+    }
+    results_.assign(shapes_.size(), std::vector<Buffer>(gathering.devices.size()));
+  }
+
+  BufferDomain::Leaves run() {
+    KernelResult done = prepare();
+    if (!done) return tl::unexpected(std::move(done.error()));
+    for (std::vector<Work>& stage : call_.stages) {
+      if (!call_.context.workers.run(stage)) {
+        return tl::unexpected(Stop{Stop::Kind::kTime, "out of time (--timeout)", {}});
+      }
+    }
+    std::vector<Array> leaves;
+    for (std::vector<Buffer>& values : results_) leaves.emplace_back(std::move(values));
+    return leaves;
+  }
+
+ private:
+  KernelResult prepare() {
+    switch (instruction_.opcode()) {
+      case Opcode::kCollectivePermute:
+        return permute();
+      case Opcode::kCollectiveBroadcast:
+        return broadcast();
+      case Opcode::kAllGather:
+        return for_each_group([&](std::span<const int64_t> group) { return gather(group); });
+      case Opcode::kAllToAll:
+        return for_each_group([&](std::span<const int64_t> group) { return exchange(group); });
+      case Opcode::kAllReduce:
+      case Opcode::kCollectiveReduce:
+      case Opcode::kReduceScatter:
+        return reduce_groups();
+      default:
+        return tl::unexpected(unsupported("it is not supported in a run"));
+    }
+  }
+
+  Stop unsupported(std::string_view why) const {
+    return Stop::unsupported(std::string(to_string(instruction_.opcode())),
+                             fmt::format("{}: {}", instruction_place(instruction_), why));
+  }
+  Stop invalid(std::string_view why) const {
+    return Stop::invalid(fmt::format("{}: {}", instruction_place(instruction_), why));
+  }
+
+  size_t position(int64_t device) const {
+    return static_cast<size_t>(gathering_.position_of[static_cast<size_t>(device)]);
+  }
+  const Buffer& operand(size_t i, int64_t device) const { return operands_[i][position(device)]; }
+  const Shape* operand_shape(size_t i) const { return instruction_.operand(i)->shape(); }
+  int64_t width(const Shape* shape) const { return info(shape->element_type()).bytes; }
+
+  // One zero that stands for all elements of what nobody sends.
+  tl::expected<Buffer, Stop> zeros(const Shape* shape) {
+    int64_t bytes = width(shape);
+    for (auto& [known_bytes, buffer] : zeros_) {
+      if (known_bytes == bytes) return shape->element_count() == 1 ? buffer : buffer.as_splat();
+    }
+    auto buffer = call_.allocate(bytes);
+    if (!buffer) return buffer;
+    std::fill_n(buffer->mutable_data(), bytes, std::byte{0});
+    zeros_.emplace_back(bytes, *buffer);
+    return shape->element_count() == 1 ? *buffer : buffer->as_splat();
+  }
+
+  KernelResult give_zeros(size_t at) {
+    for (size_t i = 0; i < shapes_.size(); ++i) {
+      auto buffer = zeros(shapes_[i]);
+      if (!buffer) return tl::unexpected(std::move(buffer.error()));
+      results_[i][at] = *std::move(buffer);
+    }
+    return {};
+  }
+
+  KernelResult permute() {
+    if (instruction_.has(attr::permute_slice_sizes)) {
+      return tl::unexpected(unsupported("the form that writes slices in place is not supported"));
+    }
+    auto map = permute_sources(instruction_, mesh_);
+    if (!map) return tl::unexpected(invalid(map.error()));
+    for (size_t at = 0; at < gathering_.devices.size(); ++at) {
+      int64_t source = map->source_of[static_cast<size_t>(gathering_.devices[at])];
+      if (source < 0) {
+        if (KernelResult done = give_zeros(at); !done) return done;
+        continue;
+      }
+      for (size_t i = 0; i < shapes_.size(); ++i) results_[i][at] = operand(i, source);
+    }
+    return {};
+  }
+
+  KernelResult broadcast() {
+    const bool has_root = instruction_.get(attr::has_dynamic_root);
+    for (size_t at = 0; at < gathering_.devices.size(); ++at) {
+      int64_t device = gathering_.devices[at];
+      int64_t group = gathering_.groups.group_of[static_cast<size_t>(device)];
+      if (group < 0) {
+        if (KernelResult done = give_zeros(at); !done) return done;
+        continue;
+      }
+      std::span<const int64_t> members = gathering_.groups.group(group);
+      for (size_t i = 0; i < shapes_.size(); ++i) {
+        int64_t rank = 0;
+        if (has_root) {
+          rank = integer_at(operand(operands_.size() - 1, device), ElementType::S32,
+                            static_cast<int64_t>(i));
+        }
+        if (rank < 0 || rank >= static_cast<int64_t>(members.size())) {
+          return tl::unexpected(
+              invalid(fmt::format("root {} in a group of {} devices", rank, members.size())));
+        }
+        results_[i][at] = operand(i, members[static_cast<size_t>(rank)]);
+      }
+    }
+    return {};
+  }
+
+  template <class Function>
+  KernelResult for_each_group(const Function& function) {
+    std::vector<bool> seen(static_cast<size_t>(gathering_.groups.size()), false);
+    for (int device : gathering_.devices) {
+      int64_t group = gathering_.groups.group_of[static_cast<size_t>(device)];
+      if (group < 0) {
+        return tl::unexpected(
+            invalid(fmt::format("{} is in none of its groups", device_name(mesh_, device))));
+      }
+      if (seen[static_cast<size_t>(group)]) continue;
+      seen[static_cast<size_t>(group)] = true;
+      if (KernelResult done = function(gathering_.groups.group(group)); !done) return done;
+    }
+    return {};
+  }
+
+  // The operands of all members, member by member. Groups with the same ones get the same result.
+  std::vector<Buffer> operands_of(std::span<const int64_t> group) const {
+    std::vector<Buffer> tuple;
+    for (int64_t member : group) {
+      for (size_t i = 0; i < operands_.size(); ++i) tuple.push_back(operand(i, member));
+    }
+    return tuple;
+  }
+
+  KernelResult moved(size_t output, std::span<const int64_t> group, int rank, Buffer& result) {
+    auto movement = collective_movement(instruction_, static_cast<int>(output),
+                                        static_cast<int>(group.size()), rank);
+    if (!movement) return tl::unexpected(invalid(movement.error()));
+    auto source = [&](const Box& box) {
+      return operand(static_cast<size_t>(box.operand), group[static_cast<size_t>(box.member)]);
+    };
+    const std::vector<Box>& boxes = movement->boxes;
+    if (!boxes.empty() && (movement->is_identity() || boxes.size() == group.size())) {
+      // All from one place: a group of one, or members that all have the same one value.
+      Buffer first = source(boxes[0]);
+      bool all = first.is_splat() || boxes.size() == 1;
+      for (const Box& box : boxes) all = all && source(box) == first;
+      if (all) {
+        result = std::move(first);
+        return {};
+      }
+    }
+    auto fresh = call_.allocate(shapes_[output]);
+    if (!fresh) return tl::unexpected(std::move(fresh.error()));
+    result = *std::move(fresh);
+    add_movement(call_, *movement, result, width(shapes_[output]), {}, source);
+    return {};
+  }
+
+  KernelResult gather(std::span<const int64_t> group) {
+    size_t number = distinct_.insert(operands_of(group));
+    if (number == made_.size()) {
+      std::vector<Buffer>& made = made_.emplace_back(shapes_.size());
+      for (size_t i = 0; i < shapes_.size(); ++i) {
+        if (KernelResult done = moved(i, group, 0, made[i]); !done) return done;
+      }
+    }
+    for (int64_t member : group) {
+      for (size_t i = 0; i < shapes_.size(); ++i) results_[i][position(member)] = made_[number][i];
+    }
+    return {};
+  }
+
+  KernelResult exchange(std::span<const int64_t> group) {
+    if (!instruction_.has(attr::dimensions) &&
+        (operands_.size() != group.size() || shapes_.size() != group.size())) {
+      return tl::unexpected(invalid(
+          fmt::format("{} operands in a group of {} devices", operands_.size(), group.size())));
+    }
+    for (size_t rank = 0; rank < group.size(); ++rank) {
+      for (size_t i = 0; i < shapes_.size(); ++i) {
+        Buffer& result = results_[i][position(group[rank])];
+        if (KernelResult done = moved(i, group, static_cast<int>(rank), result); !done) return done;
+      }
+    }
+    return {};
+  }
+
+  KernelResult reduce_groups() {
+    auto program = call_.context.programs.of(*instruction_.get(attr::to_apply));
+    if (!program) return tl::unexpected(std::move(program.error()));
+    for (size_t i = 0; i < shapes_.size(); ++i) {
+      if ((*program)->parameter_count() != 2 || (*program)->result_count() != 1 ||
+          (*program)->result_type(0) != shapes_[i]->element_type() ||
+          (*program)->parameter_type(0) != shapes_[i]->element_type() ||
+          (*program)->parameter_type(1) != shapes_[i]->element_type()) {
+        return tl::unexpected(unsupported("its reducer is for other element types"));
+      }
+    }
+    return for_each_group([&](std::span<const int64_t> group) {
+      size_t number = distinct_.insert(operands_of(group));
+      bool scatters = instruction_.opcode() == Opcode::kReduceScatter;
+      size_t parts = scatters ? group.size() : 1;
+      if (number == made_.size()) {
+        std::vector<Buffer>& made = made_.emplace_back(shapes_.size() * parts);
+        for (size_t i = 0; i < shapes_.size(); ++i) {
+          for (size_t part = 0; part < parts; ++part) {
+            KernelResult done =
+                reduced(i, group, static_cast<int64_t>(part), **program, made[i * parts + part]);
+            if (!done) return done;
+          }
+        }
+      }
+      for (size_t rank = 0; rank < group.size(); ++rank) {
+        for (size_t i = 0; i < shapes_.size(); ++i) {
+          results_[i][position(group[rank])] = made_[number][i * parts + (scatters ? rank : 0)];
+        }
+      }
+      return KernelResult{};
+    });
+  }
+
+  // Reduces the members' operand `i`, of a reduce-scatter only chunk `part`: runs of elements that
+  // lie together in the operand go through the reducer in rank order.
+  KernelResult reduced(size_t i, std::span<const int64_t> group, int64_t part,
+                       const ScalarProgram& program, Buffer& result) {
+    const Shape* from = operand_shape(i);
+    int64_t run = shapes_[i]->element_count(), period = 0, start = 0;
+    if (instruction_.opcode() == Opcode::kReduceScatter) {
+      int64_t axis = instruction_.get(attr::dimensions)[0];
+      if (shapes_[i]->dim(axis) * static_cast<int64_t>(group.size()) != from->dim(axis)) {
+        return tl::unexpected(invalid(fmt::format(
+            "a group of {} devices scatters {} elements along dimension {}, but the result has {}",
+            group.size(), from->dim(axis), axis, shapes_[i]->dim(axis))));
+      }
+      int64_t inner = row_major_strides(from->dims())[static_cast<size_t>(axis)];
+      run = shapes_[i]->dim(axis) * inner;
+      period = from->dim(axis) * inner;
+      start = part * run;
+    }
+    if (group.size() == 1) {
+      result = operand(i, group[0]);
+      return {};
+    }
+    auto fresh = call_.allocate(shapes_[i]);
+    if (!fresh) return tl::unexpected(std::move(fresh.error()));
+    result = *std::move(fresh);
+    std::vector<Buffer> members;
+    for (int64_t member : group) members.push_back(operand(i, member));
+    const int64_t bytes = width(shapes_[i]);
+    std::byte* to = result.mutable_data();
+    // Element k of the result is element place(k) of the operand.
+    call_.add(
+        shapes_[i]->element_count(), bytes * static_cast<int64_t>(members.size() + 1),
+        [=, &program, members = std::move(members), keep = result](int64_t begin, int64_t end) {
+          while (begin < end) {
+            int64_t row = begin / run;
+            int64_t size = std::min({end, (row + 1) * run, begin + kBlock}) - begin;
+            int64_t place = row * period + start + begin % run;
+            reduce_run(members, program, place, size, bytes, to + begin * bytes);
+            begin += size;
+          }
+        });
+    return {};
+  }
+
+  static constexpr int64_t kBlock = 4096;  // the accumulator stays in the cache
+
+  static void reduce_run(const std::vector<Buffer>& members, const ScalarProgram& program,
+                         int64_t place, int64_t size, int64_t bytes, std::byte* to) {
+    auto at = [&](const Buffer& member) {
+      return member.data() + (member.is_splat() ? 0 : place * bytes);
+    };
+    StridedCopy first;
+    first.axes = {{size, 1, members[0].is_splat() ? 0 : 1}};
+    copy_strided(first, at(members[0]), to, bytes);
+    for (size_t k = 1; k < members.size(); ++k) {
+      const std::byte* parameters[] = {to, at(members[k])};
+      const int64_t steps[] = {1, members[k].is_splat() ? 0 : 1};
+      program.run(size, parameters, steps, &to);
+    }
+  }
+
+  const Mesh& mesh_;
+  const Instruction& instruction_;
+  std::span<const Array> operands_;
+  const Gathering& gathering_;
+  KernelCall call_;
+  std::vector<const Shape*> shapes_;
+  std::vector<std::vector<Buffer>> results_;  // by output, then position
+  std::vector<std::pair<int64_t, Buffer>> zeros_;
+  DistinctTuples distinct_;
+  std::vector<std::vector<Buffer>> made_;  // of each distinct tuple of operands
+};
+
+}  // namespace
+
+BufferDomain::Leaves BufferDomain::collective(const Instruction& instruction,
+                                              std::span<const Array> operands,
+                                              const Gathering& gathering) {
+  return CollectiveRun(mesh_, context_, instruction, operands, gathering).run();
+}
+
+}  // namespace minihlo

@@ -1,0 +1,71 @@
+// Walking over the axes of arrays, for kernels.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace minihlo {
+
+/// Row-major strides, in elements.
+inline std::vector<int64_t> row_major_strides(std::span<const int64_t> dims) {
+  std::vector<int64_t> strides(dims.size(), 1);
+  for (size_t i = dims.size(); i-- > 1;) strides[i - 1] = strides[i] * dims[i];
+  return strides;
+}
+
+struct StridedAxis {
+  int64_t size;
+  int64_t stride;
+};
+
+/// Drops axes of size 1 and merges neighbours that continue each other. Outermost first.
+inline std::vector<StridedAxis> merge_axes(std::span<const StridedAxis> axes) {
+  std::vector<StridedAxis> merged;
+  for (const StridedAxis& axis : axes) {
+    if (axis.size == 1) continue;
+    if (!merged.empty() && merged.back().stride == axis.stride * axis.size) {
+      merged.back().size *= axis.size;
+      merged.back().stride = axis.stride;
+    } else {
+      merged.push_back(axis);
+    }
+  }
+  return merged;
+}
+
+inline int64_t count_of(std::span<const StridedAxis> axes) {
+  int64_t count = 1;
+  for (const StridedAxis& axis : axes) count *= axis.size;
+  return count;
+}
+
+/// The offsets of successive indices, in row-major order.
+class OffsetWalk {
+ public:
+  /// Starts at the index with number `start`.
+  explicit OffsetWalk(std::span<const StridedAxis> axes, int64_t start = 0)
+      : axes_(axes), index_(axes.size(), 0) {
+    for (size_t i = axes.size(); i-- > 0 && start > 0;) {
+      index_[i] = start % axes[i].size;
+      start /= axes[i].size;
+      offset_ += index_[i] * axes[i].stride;
+    }
+  }
+  int64_t offset() const { return offset_; }
+  void next() {
+    for (size_t i = axes_.size(); i-- > 0;) {
+      offset_ += axes_[i].stride;
+      if (++index_[i] < axes_[i].size) return;
+      offset_ -= axes_[i].stride * axes_[i].size;
+      index_[i] = 0;
+    }
+  }
+
+ private:
+  std::span<const StridedAxis> axes_;
+  std::vector<int64_t> index_;
+  int64_t offset_ = 0;
+};
+
+}  // namespace minihlo

@@ -1,0 +1,22 @@
+// Folding along contiguous memory with one of the common reducers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "ir/element_type.h"
+#include "ir/opcode.h"
+
+namespace minihlo {
+
+/// For each of `rows` rows: *result = f(... f(f(*result, row[0]), row[1]) ..., row[count - 1]),
+/// rounded to the element type at every step. Row r starts `row_stride` elements behind row r - 1;
+/// results are contiguous.
+using FoldKernel = void (*)(int64_t rows, int64_t count, int64_t row_stride,
+                            const std::byte* elements, std::byte* results);
+
+/// The kernel for an opcode on a type, or null where there is none.
+FoldKernel fold_kernel(Opcode opcode, ElementType type);
+
+}  // namespace minihlo

@@ -1,0 +1,150 @@
+// reduce: each result element is f(...f(f(init, x0), x1)..., xn), over the reduced indices in
+// row-major order. Work goes over many result elements at a time, never across the sum.
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "sim/run/kernel.h"
+#include "sim/run/kernels/axes.h"
+#include "sim/run/kernels/fold.h"
+
+namespace minihlo {
+namespace {
+
+constexpr int64_t kBlock = 512;  // result elements that are worked on together
+
+struct Plan {
+  std::vector<StridedAxis> kept;
+  std::vector<StridedAxis> reduced;
+  const ScalarProgram* program = nullptr;
+  std::vector<Buffer> arrays, inits, results;
+  std::vector<int64_t> widths;
+  FoldKernel fold = nullptr;
+};
+
+// One operand, elements to be folded contiguous in memory.
+void fold_results(const Plan& plan, int64_t begin, int64_t end) {
+  const int64_t width = plan.widths[0];
+  std::byte* to = Buffer(plan.results[0]).mutable_data();
+  const std::byte* from = plan.arrays[0].data();
+  for (int64_t i = begin; i < end; ++i) {
+    std::memcpy(to + i * width, plan.inits[0].data(), static_cast<size_t>(width));
+  }
+  std::span<const StridedAxis> outer(plan.reduced.data(), plan.reduced.size() - 1);
+  const int64_t run = plan.reduced.back().size;
+  const int64_t outer_count = count_of(outer);
+  // Rows of one innermost kept axis lie at equal distances.
+  const StridedAxis last = plan.kept.empty() ? StridedAxis{1, 0} : plan.kept.back();
+  OffsetWalk kept(plan.kept, begin);
+  for (int64_t i = begin; i < end;) {
+    int64_t rows = std::min(end - i, last.size - i % last.size);
+    OffsetWalk reduced(outer);
+    for (int64_t k = 0; k < outer_count; ++k, reduced.next()) {
+      plan.fold(rows, run, last.stride, from + (kept.offset() + reduced.offset()) * width,
+                to + i * width);
+    }
+    i += rows;
+    if (i < end) kept = OffsetWalk(plan.kept, i);
+  }
+}
+
+void reduce_block(const Plan& plan, int64_t begin, int64_t end) {
+  const size_t n = plan.arrays.size();
+  const int64_t count = end - begin;
+  std::vector<const std::byte*> parameters(2 * n);
+  std::vector<int64_t> steps(2 * n, 1);
+  std::vector<std::byte*> outputs(n);
+  std::vector<std::vector<std::byte>> gathered(n);
+  for (size_t k = 0; k < n; ++k) {
+    outputs[k] = Buffer(plan.results[k]).mutable_data() + begin * plan.widths[k];
+    for (int64_t i = 0; i < count; ++i) {
+      std::memcpy(outputs[k] + i * plan.widths[k], plan.inits[k].data(),
+                  static_cast<size_t>(plan.widths[k]));
+    }
+    parameters[k] = outputs[k];
+    if (plan.arrays[k].is_splat()) steps[n + k] = 0;
+  }
+  std::vector<int64_t> offsets;
+  OffsetWalk kept(plan.kept, begin);
+  for (int64_t i = 0; i < count; ++i, kept.next()) offsets.push_back(kept.offset());
+  bool contiguous = true;
+  for (int64_t i = 1; i < count; ++i) contiguous &= offsets[i] == offsets[0] + i;
+  const int64_t total = count_of(plan.reduced);
+  OffsetWalk reduced(plan.reduced);
+  for (int64_t r = 0; r < total; ++r, reduced.next()) {
+    for (size_t k = 0; k < n; ++k) {
+      const std::byte* from = plan.arrays[k].data();
+      const int64_t width = plan.widths[k];
+      if (plan.arrays[k].is_splat()) {
+        parameters[n + k] = from;
+      } else if (contiguous) {
+        parameters[n + k] = from + (offsets[0] + reduced.offset()) * width;
+      } else {
+        gathered[k].resize(static_cast<size_t>(count * width));
+        for (int64_t i = 0; i < count; ++i) {
+          std::memcpy(gathered[k].data() + i * width,
+                      from + (offsets[i] + reduced.offset()) * width, static_cast<size_t>(width));
+        }
+        parameters[n + k] = gathered[k].data();
+      }
+    }
+    plan.program->run(count, parameters.data(), steps.data(), outputs.data());
+  }
+}
+
+}  // namespace
+
+KernelResult reduce_kernel(KernelCall& call) {
+  const size_t n = call.operands.size() / 2;
+  auto program = call.context.programs.of(*call.instruction.get(attr::to_apply));
+  if (!program) return tl::unexpected(std::move(program.error()));
+  const Shape* shape = call.operand_shape(0);
+  std::vector<int64_t> strides = row_major_strides(shape->dims());
+  std::vector<bool> is_reduced(shape->dims().size(), false);
+  for (int64_t dim : call.instruction.get(attr::dimensions)) {
+    is_reduced[static_cast<size_t>(dim)] = true;
+  }
+  std::vector<StridedAxis> kept, reduced;
+  for (size_t i = 0; i < strides.size(); ++i) {
+    (is_reduced[i] ? reduced : kept).push_back({shape->dims()[i], strides[i]});
+  }
+  Plan plan{merge_axes(kept), merge_axes(reduced), *program, {}, {}, {}, {}, nullptr};
+  int64_t cost = 0;
+  const int64_t result_count = count_of(plan.kept);
+  for (size_t k = 0; k < n; ++k) {
+    plan.arrays.push_back(call.operands[k]);
+    plan.inits.push_back(call.operands[n + k]);
+    plan.widths.push_back(info(call.operand_shape(k)->element_type()).bytes);
+    if ((*program)->result_type(static_cast<int>(k)) != call.operand_shape(k)->element_type()) {
+      return tl::unexpected(Stop::unsupported(
+          "reduce", fmt::format("%{} changes the element type of what it accumulates",
+                                call.instruction.get(attr::to_apply)->name())));
+    }
+    auto result = call.allocate(result_count * plan.widths[k]);
+    if (!result) return tl::unexpected(std::move(result.error()));
+    call.results.push_back(*result);
+    plan.results.push_back(*std::move(result));
+    cost += plan.widths[k];
+  }
+  cost *= std::max<int64_t>(1, std::min(count_of(plan.reduced), int64_t{1} << 32));
+  if (n == 1 && (*program)->single_opcode() && !plan.reduced.empty() &&
+      plan.reduced.back().stride == 1 && !plan.arrays[0].is_splat()) {
+    plan.fold = fold_kernel(*(*program)->single_opcode(), shape->element_type());
+  }
+  if (plan.fold) {
+    call.add(result_count, cost, [plan = std::move(plan)](int64_t begin, int64_t end) {
+      fold_results(plan, begin, end);
+    });
+    return {};
+  }
+  call.add((result_count + kBlock - 1) / kBlock, cost * kBlock,
+           [plan = std::move(plan), result_count](int64_t begin, int64_t end) {
+             for (int64_t i = begin; i < end; ++i) {
+               reduce_block(plan, i * kBlock, std::min(result_count, (i + 1) * kBlock));
+             }
+           });
+  return {};
+}
+
+}  // namespace minihlo

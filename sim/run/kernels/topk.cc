@@ -1,0 +1,88 @@
+// topk: the k largest (or smallest) of each row in total order, with their places; of equal ones
+// the first comes first.
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <type_traits>
+
+#include "ir/numbers.h"
+#include "sim/run/kernel.h"
+
+namespace minihlo {
+namespace {
+
+// A number that orders the values of a type: -NaN first, NaN last, -0 before +0.
+template <class T>
+auto order_key(T value) {
+  if constexpr (std::is_floating_point_v<T> || IsMiniFloat<T>::value) {
+    constexpr int kBits = info(element_type_of<T>).bits;
+    int64_t bits = 0;
+    std::memcpy(&bits, &value, sizeof(T));
+    if constexpr (std::is_same_v<T, F8E8M0FNU>) {
+      return bits;
+    } else if constexpr (kBits == 64) {
+      return bits < 0 ? bits ^ std::numeric_limits<int64_t>::max() : bits;
+    } else {
+      constexpr int64_t kSign = int64_t{1} << (kBits - 1);
+      return bits & kSign ? -(bits & (kSign - 1)) - 1 : bits;
+    }
+  } else if constexpr (std::is_same_v<T, uint64_t>) {
+    return value;
+  } else {
+    return static_cast<int64_t>(value);
+  }
+}
+
+template <class T>
+void top_rows(const std::byte* from, int64_t columns, int64_t k, bool largest, int64_t begin,
+              int64_t end, std::byte* values, std::byte* places) {
+  std::vector<int32_t> order(static_cast<size_t>(columns));
+  for (int64_t row = begin; row < end; ++row) {
+    const T* data = reinterpret_cast<const T*>(from) + row * columns;
+    std::iota(order.begin(), order.end(), 0);
+    std::partial_sort(order.begin(), order.begin() + k, order.end(), [&](int32_t a, int32_t b) {
+      auto x = order_key(data[a]), y = order_key(data[b]);
+      if (x != y) return largest ? x > y : x < y;
+      return a < b;
+    });
+    for (int64_t i = 0; i < k; ++i) {
+      reinterpret_cast<T*>(values)[row * k + i] = data[order[static_cast<size_t>(i)]];
+    }
+    std::copy_n(order.begin(), k, reinterpret_cast<int32_t*>(places) + row * k);
+  }
+}
+
+}  // namespace
+
+KernelResult topk_kernel(KernelCall& call) {
+  const Shape* operand = call.operand_shape(0);
+  const Shape* shape = call.instruction.shape();
+  const int64_t columns = operand->dims().back();
+  if (is_complex(operand->element_type()) || columns > std::numeric_limits<int32_t>::max()) {
+    return tl::unexpected(Stop::unsupported("topk", "rows that have no order or are too long"));
+  }
+  auto data = call.dense(0);
+  if (!data) return tl::unexpected(std::move(data.error()));
+  for (int64_t i = 0; i < 2; ++i) {
+    auto result = call.allocate(shape->element(i));
+    if (!result) return tl::unexpected(std::move(result.error()));
+    call.results.push_back(*std::move(result));
+  }
+  if (columns == 0) return {};
+  call.add(operand->element_count() / columns, columns * 16,
+           [=, data = *data, k = call.instruction.get(attr::k),
+            largest = call.instruction.get(attr::largest), values = call.results[0],
+            places = call.results[1]](int64_t begin, int64_t end) {
+             dispatch(operand->element_type(), [&]<class T>(std::type_identity<T>) {
+               if constexpr (!std::is_same_v<T, std::complex<float>> &&
+                             !std::is_same_v<T, std::complex<double>>) {
+                 top_rows<T>(data.data(), columns, k, largest, begin, end,
+                             Buffer(values).mutable_data(), Buffer(places).mutable_data());
+               }
+             });
+           });
+  return {};
+}
+
+}  // namespace minihlo

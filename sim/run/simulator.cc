@@ -1,0 +1,186 @@
+#include "sim/run/simulator.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <unordered_map>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/run/domain.h"
+#include "sim/walker.h"
+
+namespace minihlo {
+namespace {
+
+using Array = BufferDomain::Array;
+
+void append_leaves(const Shape* shape, std::vector<const Shape*>& leaves) {
+  if (!shape->is_tuple()) {
+    leaves.push_back(shape);
+    return;
+  }
+  for (const Shape* element : shape->elements()) append_leaves(element, leaves);
+}
+
+class Simulation {
+ public:
+  Simulation(const Module& module, const Mesh& mesh, const RunOptions& options)
+      : module_(module),
+        mesh_(mesh),
+        options_(options),
+        context_{
+            BufferPool::make(options.max_memory > 0 ? options.max_memory : default_max_memory()),
+            Workers(options.threads, options.deadline),
+            {},
+            options.elided,
+            options.elided_seed} {}
+
+  tl::expected<RunResult, Stop> run(const Inputs& inputs) {
+    const auto start = std::chrono::steady_clock::now();
+    auto arguments = bind(inputs);
+    if (!arguments) return tl::unexpected(std::move(arguments.error()));
+    BufferDomain domain(mesh_, context_);
+    Walker<BufferDomain> walker(mesh_, domain, {options_.max_steps, options_.deadline});
+    std::vector<int> devices(static_cast<size_t>(mesh_.device_count()));
+    std::iota(devices.begin(), devices.end(), 0);
+    auto value = walker.run(*module_.entry(), *std::move(arguments), devices);
+    if (!value) return tl::unexpected(std::move(value.error()));
+    RunResult result;
+    if (KernelResult done = unbind(*value, result.outputs); !done) {
+      return tl::unexpected(std::move(done.error()));
+    }
+    result.stats.peak_memory = context_.pool->peak();
+    result.stats.steps = walker.steps();
+    std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
+    result.stats.seconds = time.count();
+    return result;
+  }
+
+ private:
+  // What is wrong with a tensor for a parameter, or nothing.
+  std::string misfit(const HostTensor& tensor, const Shape* shape) const {
+    if (!shape->is_array() || shape->is_dynamic()) {
+      return fmt::format("no tensor can stand for {}", to_string(shape));
+    }
+    if (tensor.type != shape->element_type() ||
+        !std::equal(tensor.dims.begin(), tensor.dims.end(), shape->dims().begin(),
+                    shape->dims().end())) {
+      return fmt::format("{} is needed, not {}[{}]", to_string(shape, false),
+                         to_string(tensor.type), fmt::join(tensor.dims, ","));
+    }
+    if (tensor.bytes != shape->byte_count() || (!tensor.data && tensor.bytes > 0)) {
+      return fmt::format("{} bytes are needed, not {}", shape->byte_count(), tensor.bytes);
+    }
+    return "";
+  }
+
+  tl::expected<std::vector<Value<Array>>, Stop> bind(const Inputs& inputs) {
+    auto devices = static_cast<size_t>(mesh_.device_count());
+    if (inputs.size() != devices && inputs.size() != 1) {
+      return tl::unexpected(Stop::invalid(
+          fmt::format("inputs of {} devices for a mesh of {}", inputs.size(), devices)));
+    }
+    std::vector<const Shape*> leaves;
+    std::vector<int64_t> parameter_of;  // by leaf
+    for (const Instruction* parameter : module_.entry()->parameters()) {
+      append_leaves(parameter->shape(), leaves);
+      parameter_of.resize(leaves.size(), parameter->get(attr::parameter_number));
+    }
+    auto arrays = static_cast<size_t>(
+        std::count_if(leaves.begin(), leaves.end(), [](auto leaf) { return !leaf->is_token(); }));
+    std::unordered_map<const std::byte*, Buffer> wrapped;
+    std::vector<std::vector<Buffer>> buffers(leaves.size());
+    for (size_t device = 0; device < inputs.size(); ++device) {
+      if (inputs[device].size() != arrays) {
+        return tl::unexpected(
+            Stop::invalid(fmt::format("device {} has {} inputs, but the entry computation takes {}",
+                                      device, inputs[device].size(), arrays)));
+      }
+      size_t next = 0;
+      for (size_t i = 0; i < leaves.size(); ++i) {
+        if (leaves[i]->is_token()) continue;
+        const HostTensor& tensor = inputs[device][next++];
+        if (std::string wrong = misfit(tensor, leaves[i]); !wrong.empty()) {
+          return tl::unexpected(Stop::invalid(fmt::format("input of parameter {} on device {}: {}",
+                                                          parameter_of[i], device, wrong)));
+        }
+        Buffer& buffer = wrapped[tensor.data.get()];
+        if (!buffer.is_set() || buffer.size() != tensor.bytes) {
+          buffer = context_.pool->wrap(tensor.data.get(), tensor.bytes, tensor.data);
+        }
+        buffers[i].push_back(buffer);
+      }
+    }
+    std::vector<Array> arrays_by_leaf;
+    for (std::vector<Buffer>& values : buffers) arrays_by_leaf.emplace_back(std::move(values));
+    Array* next = arrays_by_leaf.data();
+    std::vector<Value<Array>> arguments;
+    for (const Instruction* parameter : module_.entry()->parameters()) {
+      arguments.push_back(value_from_leaves<Array>(parameter->shape(), next));
+    }
+    return arguments;
+  }
+
+  KernelResult unbind(Value<Array>& value, std::vector<std::vector<HostTensor>>& outputs) {
+    outputs.resize(static_cast<size_t>(mesh_.device_count()));
+    std::vector<const Shape*> shapes;
+    append_leaves(module_.entry()->root()->shape(), shapes);
+    std::vector<Array> leaves;
+    append_leaves(value, leaves);
+    value = {};
+    KernelCall call{*module_.entry()->root(), context_, {}, {}, {}, {}};
+    for (size_t i = 0; i < leaves.size(); ++i) {
+      if (!shapes[i]->is_array()) continue;
+      std::unordered_map<const void*, HostTensor> made;
+      for (size_t device = 0; device < outputs.size(); ++device) {
+        const Buffer& buffer = leaves[i][device];
+        HostTensor& tensor = made[buffer.identity()];
+        if (!tensor.data) {
+          auto dense = call.dense(buffer, shapes[i]);
+          if (dense && dense->is_borrowed()) dense = copied(call, *dense);
+          if (!dense) return tl::unexpected(std::move(dense.error()));
+          auto keep = std::make_shared<Buffer>(*std::move(dense));
+          tensor = {shapes[i]->element_type(),
+                    {shapes[i]->dims().begin(), shapes[i]->dims().end()},
+                    {keep, keep->data()},
+                    shapes[i]->byte_count()};
+        }
+        outputs[device].push_back(tensor);
+      }
+    }
+    return {};
+  }
+
+  // Outputs outlive the module, whose constants they may be.
+  static tl::expected<Buffer, Stop> copied(KernelCall& call, const Buffer& buffer) {
+    auto copy = call.allocate(buffer.size());
+    if (copy && buffer.size() > 0) {
+      std::memcpy(copy->mutable_data(), buffer.data(), static_cast<size_t>(buffer.size()));
+    }
+    return copy;
+  }
+
+  const Module& module_;
+  const Mesh mesh_;
+  const RunOptions& options_;
+  RunContext context_;
+};
+
+}  // namespace
+
+tl::expected<RunResult, Stop> simulate(const Module& module, const Mesh& mesh, const Inputs& inputs,
+                                       const RunOptions& options) {
+  return Simulation(module, mesh, options).run(inputs);
+}
+
+int64_t default_max_memory() {
+  const int64_t pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  if (pages <= 0 || page <= 0) return int64_t{4} << 30;
+  return pages / 5 * 4 * page;
+}
+
+}  // namespace minihlo

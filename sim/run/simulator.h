@@ -1,0 +1,50 @@
+// Running a module on all devices of a mesh.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include <tl/expected.hpp>
+
+#include "ir/module.h"
+#include "ir/semantics/mesh.h"
+#include "sim/run/inputs.h"
+#include "sim/run/kernel.h"
+#include "sim/stop.h"
+
+namespace minihlo {
+
+struct RunOptions {
+  /// Bytes that values may take together; 0: four fifths of the machine's memory.
+  int64_t max_memory = 0;
+  int64_t max_steps = std::numeric_limits<int64_t>::max();
+  std::optional<std::chrono::steady_clock::time_point> deadline;
+  /// 0: as many as the machine has. Results do not depend on it.
+  int threads = 0;
+  ElidedConstants elided = ElidedConstants::kRefuse;
+  uint64_t elided_seed = 0;
+};
+
+struct RunStats {
+  int64_t peak_memory = 0;  // bytes of values at work at the same time, inputs included
+  int64_t steps = 0;        // instructions, each once a strand
+  double seconds = 0;
+};
+
+struct RunResult {
+  /// Per device the leaves of the entry's result, tokens left out. What devices share is shared.
+  std::vector<std::vector<HostTensor>> outputs;
+  RunStats stats;
+};
+
+/// Runs the entry computation of a verified module. `inputs` has an entry a device, or one for all.
+tl::expected<RunResult, Stop> simulate(const Module& module, const Mesh& mesh, const Inputs& inputs,
+                                       const RunOptions& options = {});
+
+/// The default of RunOptions::max_memory on this machine.
+int64_t default_max_memory();
+
+}  // namespace minihlo

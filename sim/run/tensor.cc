@@ -1,0 +1,153 @@
+#include "sim/run/tensor.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <type_traits>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "ir/numbers.h"
+
+namespace minihlo {
+namespace {
+
+constexpr std::align_val_t kAlignment{64};
+
+template <class T>
+inline constexpr bool kIsFloat = std::is_floating_point_v<T> || IsMiniFloat<T>::value;
+template <class T>
+inline constexpr bool kIsComplex =
+    std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>;
+
+// The bits of a float as a number that counts the values of its type in order.
+template <class T>
+int64_t rank_of(T value) {
+  int64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof(T));
+  constexpr int kWidth = info(element_type_of<T>).bits;
+  const int64_t sign = int64_t{1} << (kWidth - 1);
+  if constexpr (kWidth == 64) {
+    return bits < 0 ? std::numeric_limits<int64_t>::min() - bits : bits;
+  } else {
+    return bits & sign ? -(bits & (sign - 1)) : bits;
+  }
+}
+
+template <class T>
+bool same_float(T a, T b, const CompareRule& rule) {
+  if (std::memcmp(&a, &b, sizeof(T)) == 0) return true;
+  const double x = static_cast<double>(a), y = static_cast<double>(b);
+  if (std::isnan(x) || std::isnan(y)) {
+    return std::isnan(x) && std::isnan(y) && !rule.nan_payload;
+  }
+  switch (rule.kind) {
+    case CompareRule::Kind::kBits:
+      return false;
+    case CompareRule::Kind::kTolerance:
+      if (x == y) return true;
+      return std::fabs(x - y) <= rule.absolute + rule.relative * std::fabs(x) && !std::isinf(x) &&
+             !std::isinf(y);
+    case CompareRule::Kind::kUlp: {
+      int64_t p = rank_of(a), q = rank_of(b);
+      if ((p < 0) != (q < 0))
+        return std::fabs(static_cast<double>(p) - static_cast<double>(q)) <=
+               static_cast<double>(rule.ulp);
+      return (p > q ? p - q : q - p) <= rule.ulp;
+    }
+  }
+  return false;
+}
+
+// Complex numbers differ by their distance.
+template <class T>
+bool same_complex(T a, T b, const CompareRule& rule) {
+  using Part = typename T::value_type;
+  if (same_float<Part>(a.real(), b.real(), rule) && same_float<Part>(a.imag(), b.imag(), rule)) {
+    return true;
+  }
+  if (rule.kind != CompareRule::Kind::kTolerance) return false;
+  const std::complex<double> x(a), y(b);
+  double distance = std::abs(x - y);
+  return std::isfinite(distance) && distance <= rule.absolute + rule.relative * std::abs(x);
+}
+
+template <class T>
+bool same(const T& a, const T& b, const CompareRule& rule) {
+  if constexpr (kIsFloat<T>) {
+    return same_float(a, b, rule);
+  } else if constexpr (kIsComplex<T>) {
+    return same_complex(a, b, rule);
+  } else if constexpr (std::is_same_v<T, Pred>) {
+    return static_cast<bool>(a) == static_cast<bool>(b);
+  } else {
+    return std::memcmp(&a, &b, sizeof(T)) == 0;
+  }
+}
+
+template <class T>
+T element(const HostTensor& tensor, int64_t index) {
+  T value;
+  std::memcpy(&value, tensor.data.get() + index * int64_t{sizeof(T)}, sizeof(T));
+  return value;
+}
+
+std::string float_text(double value) {
+  if (std::isnan(value)) return std::signbit(value) ? "-nan" : "nan";
+  if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
+  return fmt::format("{}", value);
+}
+
+}  // namespace
+
+std::shared_ptr<std::byte> allocate_host(int64_t bytes) {
+  auto size = static_cast<size_t>(bytes > 0 ? bytes : 1);
+  auto* data = static_cast<std::byte*>(::operator new(size, kAlignment, std::nothrow));
+  if (!data) return nullptr;
+  return {data, [](std::byte* memory) { ::operator delete(memory, kAlignment); }};
+}
+
+Difference compare(const HostTensor& expected, const HostTensor& actual, const CompareRule& rule) {
+  Difference result;
+  if (expected.type != actual.type || expected.dims != actual.dims) {
+    result.what = fmt::format("expected {}[{}], got {}[{}]", to_string(expected.type),
+                              fmt::join(expected.dims, ","), to_string(actual.type),
+                              fmt::join(actual.dims, ","));
+    return result;
+  }
+  dispatch(expected.type, [&]<class T>(std::type_identity<T>) {
+    int64_t count = expected.element_count();
+    for (int64_t i = 0; i < count; ++i) {
+      if (same(element<T>(expected, i), element<T>(actual, i), rule)) continue;
+      if (result.count++ == 0) result.index = i;
+    }
+  });
+  if (result.count > 0) {
+    result.expected = element_text(expected, result.index);
+    result.actual = element_text(actual, result.index);
+  }
+  return result;
+}
+
+std::string element_text(const HostTensor& tensor, int64_t index) {
+  return dispatch(tensor.type, [&]<class T>(std::type_identity<T>) -> std::string {
+    T value = element<T>(tensor, index);
+    if constexpr (std::is_same_v<T, Pred>) {
+      return value ? "true" : "false";
+    } else if constexpr (kIsComplex<T>) {
+      return fmt::format("({}, {})", float_text(value.real()), float_text(value.imag()));
+    } else if constexpr (std::is_same_v<T, float>) {
+      return std::isfinite(value) ? fmt::format("{}", value) : float_text(value);
+    } else if constexpr (kIsFloat<T>) {
+      return float_text(static_cast<double>(value));
+    } else {
+      return fmt::format(
+          "{}",
+          static_cast<std::conditional_t<std::is_same_v<T, uint64_t>, uint64_t, int64_t>>(value));
+    }
+  });
+}
+
+}  // namespace minihlo

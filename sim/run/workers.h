@@ -1,0 +1,60 @@
+// Threads that share out the parts of one piece of work.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <thread>
+#include <vector>
+
+namespace minihlo {
+
+/// `count` units that may be done in any order, in any grouping, at the same time.
+struct Work {
+  int64_t count = 0;
+  int64_t cost = 1;  // of a unit, roughly in bytes touched or operations
+  std::function<void(int64_t begin, int64_t end)> body;
+};
+
+/// Runs work on a fixed number of threads, the caller's among them. The others are started when
+/// there is enough to do for the first time.
+class Workers {
+ public:
+  /// `threads` <= 0: as many as the machine has.
+  explicit Workers(int threads, std::optional<std::chrono::steady_clock::time_point> deadline = {});
+  ~Workers();
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
+
+  /// Does all of it. False when the deadline passed before the end.
+  bool run(std::span<const Work> works);
+
+ private:
+  struct Part {
+    const Work* work;
+    int64_t begin, end;
+  };
+  void drain();
+  void serve();
+  void start();
+
+  const int threads_;
+  const std::optional<std::chrono::steady_clock::time_point> deadline_;
+  std::vector<std::thread> helpers_;
+  std::mutex mutex_;
+  std::condition_variable wake_, done_;
+  std::vector<Part> parts_;
+  std::atomic<size_t> next_{0};
+  std::atomic<bool> late_{false};
+  uint64_t round_ = 0;
+  int busy_ = 0;
+  bool started_ = false;
+  bool stopping_ = false;
+};
+
+}  // namespace minihlo
