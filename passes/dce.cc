@@ -97,7 +97,7 @@ class Dce : public Pass {
     size_t before = module.computations().size();
     module.retain_computations([&](const Computation& one) { return called[one.number()]; });
     if (context.log) {
-      context.log(fmt::format("dce: removed {} instructions and {} computations", removed,
+      context.log(fmt::format("dce: instructions removed: {}, computations removed: {}", removed,
                               before - module.computations().size()));
     }
     return {};

@@ -36,6 +36,8 @@ void print_error(std::string_view message);
 
 std::unique_ptr<Command> make_check();
 std::unique_ptr<Command> make_print();
+std::unique_ptr<Command> make_opt();
+std::unique_ptr<Command> make_run();
 std::unique_ptr<Command> make_list();
 
 }  // namespace minihlo

@@ -1,7 +1,10 @@
 // minihlo list: what the tool knows, from its tables.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "ir/opcode.h"
+#include "passes/pass.h"
 #include "tools/command.h"
 #include "tools/json_out.h"
 
@@ -61,6 +64,46 @@ Json opcodes_json() {
   return list;
 }
 
+// What an option takes: "zero|identity", "literal|N", "N", "TEXT".
+std::string value_form(const OptionInfo& option) {
+  std::string form(option.words);
+  std::replace(form.begin(), form.end(), ' ', '|');
+  if (option.minimum) form += form.empty() ? "N" : "|N";
+  return form.empty() ? "TEXT" : form;
+}
+
+void list_passes_text() {
+  for (const PassInfo* pass : passes()) {
+    fmt::print("{}\n    {}\n", pass->name, pass->summary);
+    for (const OptionInfo& option : pass->options) {
+      std::string shown = fmt::format("{}={}", option.name, value_form(option));
+      if (!option.default_value.empty()) shown += fmt::format(" ({})", option.default_value);
+      fmt::print("      {}\n          {}\n", shown, option.help);
+    }
+  }
+}
+
+Json passes_json() {
+  Json list = Json::array();
+  for (const PassInfo* pass : passes()) {
+    Json entry = Json::object();
+    entry.set("pass", pass->name);
+    entry.set("summary", pass->summary);
+    Json options = Json::array();
+    for (const OptionInfo& option : pass->options) {
+      Json json = Json::object();
+      json.set("name", option.name);
+      json.set("takes", value_form(option));
+      json.set("default", option.default_value.empty() ? Json() : Json(option.default_value));
+      json.set("help", option.help);
+      options.push(std::move(json));
+    }
+    entry.set("options", std::move(options));
+    list.push(std::move(entry));
+  }
+  return list;
+}
+
 // What can be listed: a word of the command line, and both forms.
 struct Listing {
   std::string_view name;
@@ -69,6 +112,7 @@ struct Listing {
 };
 constexpr Listing kListings[] = {
     {"opcodes", list_opcodes_text, opcodes_json},
+    {"passes", list_passes_text, passes_json},
 };
 
 class List : public Command {
@@ -79,10 +123,13 @@ class List : public Command {
         .summary = "list what the tool knows",
         .description =
             "opcodes: every HLO opcode with its number of operands, its family, whether "
-            "its shape\nmay be left out in text, and the attributes of its own.",
+            "its shape\nmay be left out in text, and the attributes of its own.\n"
+            "passes: every pass of minihlo opt with its options, what they take and their "
+            "defaults.",
         .examples =
             "  minihlo list opcodes                      the table of opcodes\n"
-            "  minihlo list opcodes --json               the same as JSON",
+            "  minihlo list opcodes --json               the same as JSON\n"
+            "  minihlo list passes                       passes and their options",
     };
   }
 

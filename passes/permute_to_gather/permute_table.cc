@@ -71,7 +71,8 @@ tl::expected<PermuteTable, std::string> make_permute_table(std::span<const Sourc
   if (options.orbits) {
     groups = pack_orbits(pairs, count);
   } else {
-    std::iota(groups.emplace_back(static_cast<size_t>(count)).begin(), groups.back().end(), 0);
+    std::vector<int64_t>& all = groups.emplace_back(static_cast<size_t>(count));
+    std::iota(all.begin(), all.end(), 0);
   }
 
   // Zeros are selected behind the slice, so a hole may look up any shard.
