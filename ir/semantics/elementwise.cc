@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "ir/numbers.h"
 #include "ir/semantics/elementwise_bits.h"
@@ -246,16 +247,20 @@ tl::expected<ElementwiseOp, std::string> elementwise_op(const ElementwiseSignatu
 }
 
 tl::expected<ElementwiseOp, std::string> elementwise_op(const Instruction& instruction) {
-  ElementType types[ElementwiseOp::kMaxOperands];
-  const size_t count = std::min(instruction.operand_count(), std::size(types));
-  if (info(instruction.opcode()).family != Family::kElementwise) {
-    return tl::unexpected(fmt::format("{} is not elementwise", to_string(instruction.opcode())));
+  std::vector<ElementType> types;
+  bool arrays = instruction.shape()->is_array();
+  for (const Instruction* operand : instruction.operands()) {
+    arrays = arrays && operand->shape()->is_array();
+    types.push_back(operand->shape()->element_type());
   }
-  for (size_t i = 0; i < count; ++i) types[i] = instruction.operand(i)->shape()->element_type();
-  return elementwise_op(ElementwiseSignature{instruction.opcode(),
-                                             {types, count},
-                                             instruction.shape()->element_type(),
-                                             instruction.attributes()});
+  if (!arrays) {
+    return tl::unexpected(
+        fmt::format("{} has operands or a result that are no arrays, so it is not applied to "
+                    "elements",
+                    to_string(instruction.opcode())));
+  }
+  return elementwise_op(ElementwiseSignature{
+      instruction.opcode(), types, instruction.shape()->element_type(), instruction.attributes()});
 }
 
 }  // namespace minihlo

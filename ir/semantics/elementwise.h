@@ -75,8 +75,7 @@ struct ElementwiseSignature {
 
 /// The operation, or a sentence that names the opcode and the types that it does not take.
 tl::expected<ElementwiseOp, std::string> elementwise_op(const ElementwiseSignature& signature);
-/// The same for an instruction. Requires array shapes for the operands and the result where the
-/// opcode is elementwise.
+/// The same for an instruction.
 tl::expected<ElementwiseOp, std::string> elementwise_op(const Instruction& instruction);
 
 }  // namespace minihlo

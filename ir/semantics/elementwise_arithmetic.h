@@ -77,6 +77,11 @@ struct Mulhi {
   }
 };
 
+/// The quotient of complex numbers as C's Annex G wants it: of a number and 0, and of an infinite
+/// and a finite number, it is infinite, of a finite and an infinite one 0. Spelt out, so that its
+/// bits are no matter of the compiler's library.
+std::complex<double> quotient(std::complex<double> a, std::complex<double> b);
+
 /// Truncates; x / 0 has all bits set, and the least value / -1 is itself.
 struct Divide {
   static constexpr Opcode kOpcode = Opcode::kDivide;
@@ -93,7 +98,9 @@ struct Divide {
     return a / b;
   }
   template <Complex T>
-  T operator()(T a, T b) const;
+  T operator()(T a, T b) const {
+    return T(quotient(std::complex<double>(a), std::complex<double>(b)));
+  }
 };
 
 /// x - y * trunc(x / y), with the sign of x; x rem 0 is x for integers, NaN for floats.

@@ -1,7 +1,7 @@
 // Rounding to integers, signs, and the functions of the mathematics library.
 #pragma once
 
-#include "ir/semantics/elementwise_kernels.h"
+#include "ir/semantics/elementwise_arithmetic.h"
 
 namespace minihlo::elementwise {
 
@@ -170,13 +170,17 @@ struct LogPlusOne : InDouble<LogPlusOne> {
 };
 struct Logistic : InDouble<Logistic> {
   static constexpr Opcode kOpcode = Opcode::kLogistic;
-  static double value(double x) { return 1 / (1 + std::exp(-x)); }
-  static Wide value(Wide z) { return 1.0 / (1.0 + std::exp(-z)); }
+  /// 1 / (1 + e^-x), without overflow on the way.
+  static double value(double x) {
+    const double e = std::exp(-std::fabs(x));
+    return (x < 0 ? e : 1) / (1 + e);
+  }
+  static Wide value(Wide z) { return quotient(1, 1.0 + std::exp(-z)); }
 };
 struct Rsqrt : InDouble<Rsqrt> {
   static constexpr Opcode kOpcode = Opcode::kRsqrt;
   static double value(double x) { return 1 / std::sqrt(x); }
-  static Wide value(Wide z) { return 1.0 / std::sqrt(z); }
+  static Wide value(Wide z) { return quotient(1, std::sqrt(z)); }
 };
 struct Sine : InDouble<Sine> {
   static constexpr Opcode kOpcode = Opcode::kSin;
