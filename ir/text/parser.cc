@@ -29,13 +29,15 @@ constexpr int kMaxDepth = 500;
 
 TextParser::TextParser(std::shared_ptr<const Source> source, Diagnostics& diagnostics,
                        const ParseOptions& options)
-    : source_(std::move(source)), diagnostics_(diagnostics), lexer_(source_->text()) {
+    : source_(std::move(source)),
+      diagnostics_(diagnostics),
+      errors_before_(diagnostics.error_count()),
+      lexer_(source_->text()) {
   module_ = std::make_unique<Module>("", options.shapes);
   module_->keep(source_);
 }
 
 std::unique_ptr<Module> TextParser::run() {
-  const size_t errors_before = diagnostics_.error_count();
   bool is_module = at_word("HloModule") || at_word("ENTRY") ||
                    ((at(TokenKind::kWord) || at(TokenKind::kName)) &&
                     lexer_.peek().kind == TokenKind::kLeftBrace);
@@ -46,7 +48,7 @@ std::unique_ptr<Module> TextParser::run() {
   } else {
     parse_bare_instruction();
   }
-  return diagnostics_.error_count() == errors_before ? std::move(module_) : nullptr;
+  return has_failed() ? nullptr : std::move(module_);
 }
 
 bool TextParser::Nesting::ok() {
@@ -80,6 +82,13 @@ bool TextParser::fail(std::string_view rule, Location place, std::string message
   Diagnostic& error = diagnostics_.error(std::string(rule), place, std::move(message));
   error.instruction = current_instruction_;
   last_error_ = &error;
+  // The place that is to blame may be far above.
+  const size_t string = lexer_.long_string();
+  if (string > noted_string_ && string < place.offset) {
+    noted_string_ = string;
+    error.notes.push_back(
+        {"a string that starts here runs over several lines", {static_cast<uint32_t>(string), 1}});
+  }
   return false;
 }
 

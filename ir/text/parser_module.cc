@@ -99,7 +99,7 @@ void TextParser::parse_computations() {
   Computation* last = nullptr;
   Location first_entry;
   if (at(TokenKind::kEnd)) {
-    fail_expected("a computation");
+    if (!has_failed()) fail_expected("a computation");
     return;
   }
   while (!at(TokenKind::kEnd) && !diagnostics_.full()) {
@@ -121,7 +121,7 @@ void TextParser::parse_computations() {
       if (is_entry) entry = last;
     }
   }
-  if (diagnostics_.ok()) finish_module(entry, last);
+  if (!has_failed()) finish_module(entry, last);
 }
 
 bool TextParser::parse_computation(bool is_entry) {

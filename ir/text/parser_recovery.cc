@@ -62,9 +62,8 @@ void TextParser::skip_to_computation() {
   while (line < text.size()) {
     size_t end = std::min(text.find('\n', line), text.size());
     std::string_view row = text.substr(line, end - line);
-    size_t brace = row.find_last_not_of(" \t\r");
     if (row.starts_with('}')) return lexer_.jump(end);
-    if (brace != row.npos && row[brace] == '{' && row[0] != ' ' && row[0] != '\t') {
+    if (!row.empty() && row[0] != ' ' && row[0] != '\t' && row.find(" {") != row.npos) {
       return lexer_.jump(line);
     }
     line = end + 1;

@@ -222,6 +222,7 @@ class TextParser {
 
   /// Reports an error at `place`. Where the current token is none, that is what is wrong.
   bool fail(std::string_view rule, Location place, std::string message);
+  bool has_failed() const { return diagnostics_.error_count() > errors_before_; }
   /// "expected X, got Y" at the current token.
   bool fail_expected(std::string_view expected);
   void note_suggestion(std::string_view word, const std::vector<std::string_view>& candidates);
@@ -245,6 +246,7 @@ class TextParser {
 
   std::shared_ptr<const Source> source_;
   Diagnostics& diagnostics_;
+  const size_t errors_before_;
   Lexer lexer_;
   std::unique_ptr<Module> module_;
   int depth_ = 0;
@@ -258,6 +260,7 @@ class TextParser {
   tsl::robin_map<const Instruction*, Instruction*> async_starts_;  // of updates
   bool names_clash_ = false;  // instructions of different computations may have one name
   bool bare_ = false;
+  size_t noted_string_ = 0;           // the last long string that a note tells of
   Diagnostic* last_error_ = nullptr;  // until the next one is made
   std::string_view current_instruction_;
 

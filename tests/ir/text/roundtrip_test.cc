@@ -1,0 +1,386 @@
+// What is read is printed in XLA's form, and that is read as the same.
+#include <doctest/doctest.h>
+
+#include "tests/ir/text/text_testing.h"
+
+namespace minihlo {
+namespace {
+
+// Checks that `text` is printed as `expected`, and that `expected` is a fixed point.
+void check_prints(const std::string& text, const std::string& expected) {
+  CAPTURE(text);
+  CHECK(reprinted(text) == expected);
+  CHECK(reprinted(expected) == expected);
+}
+
+void check_root(const std::string& lines, const std::string& expected) {
+  std::string text = module_with(lines);
+  CAPTURE(text);
+  std::string root = root_line(text);
+  CHECK(root == expected);
+  Parsed parsed(text);
+  if (!parsed.module) return;
+  std::string once = print_text(*parsed.module);
+  CHECK(reprinted(once) == once);
+}
+
+TEST_CASE("a module") {
+  check_prints(
+      R"(HloModule m, replica_count=2, entry_computation_layout={(f32[2], s32[])->f32[2]},
+  frontend_attributes={z='1',a="{\"q\":1}"}, input_output_alias={ {}: (0, {}) },
+  buffer_donor={(1, {})}, allow_spmd_sharding_propagation_to_parameters={true,false},
+  allow_spmd_sharding_propagation_to_output={false}, num_partitions=4, is_scheduled=true
+
+add {
+  x = f32[2] parameter(0)
+  ROOT y = f32[2] add(x, x)
+}
+ENTRY e (p: f32[2], q: s32[]) -> f32[2] {
+  p = f32[2] parameter(0)  // a comment
+  q = s32[] parameter(1), metadata={op_name="jit(f)/q" source_line=0}
+  ROOT r = f32[2]{0} call(p), to_apply=add
+}, execution_thread="t"
+)",
+      R"(HloModule m, is_scheduled=true, input_output_alias={ {}: (0, {}, may-alias) }, )"
+      R"(buffer_donor={ (1, {}) }, entry_computation_layout={(f32[2]{0}, s32[])->f32[2]{0}}, )"
+      R"(allow_spmd_sharding_propagation_to_parameters={true,false}, replica_count=2, )"
+      R"(num_partitions=4, frontend_attributes={a={"q":1},z="1"}
+
+%add (x: f32[2]) -> f32[2] {
+  %x = f32[2]{0} parameter(0)
+  ROOT %y = f32[2]{0} add(%x, %x)
+}
+
+ENTRY %e (p: f32[2], q: s32[]) -> f32[2] {
+  %p = f32[2]{0} parameter(0)
+  %q = s32[] parameter(1), metadata={op_name="jit(f)/q"}
+  ROOT %r = f32[2]{0} call(%p), to_apply=%add
+}, execution_thread="t"
+
+)");
+}
+
+TEST_CASE("stack frames") {
+  std::string text = R"(HloModule m
+
+FileNames
+1 "a.py"
+2 "b \"c\".py"
+
+FunctionNames
+1 "f"
+
+FileLocations
+1 {file_name_id=1 function_name_id=1 line=3 end_line=3 column=0 end_column=9}
+
+StackFrames
+1 {file_location_id=1 parent_frame_id=1}
+
+
+ENTRY %e (p: f32[]) -> f32[] {
+  ROOT %p = f32[] parameter(0), metadata={stack_frame_id=1}
+}
+
+)";
+  CHECK(reprinted(text) == text);
+  CHECK(complaints("HloModule m\nFileNames\n1 \"a\"\nENTRY e { p = f32[] parameter(0) }") ==
+        "expected-token 4:1 expected the table 'FunctionNames', got 'ENTRY'\n");
+}
+
+TEST_CASE("a bare instruction makes a module") {
+  check_prints("f32[2] add(f32[2] %x, f32[2])", R"(HloModule _, is_scheduled=true
+
+ENTRY %_ (x: f32[2], _1: f32[2]) -> f32[2] {
+  %x = f32[2]{0} parameter(0)
+  %_1 = f32[2]{0} parameter(1)
+  ROOT %_ = f32[2]{0} add(%x, %_1)
+}
+
+)");
+  CHECK(complaints("f32[2] add(x, y)") ==
+        "undefined-operand 1:12 no instruction 'x' stands before this one\n");
+  CHECK(complaints("f32[2] add(f32[2] x, f32[2] y) z") ==
+        "expected-token 1:32 expected the end of the text behind the instruction, got 'z'\n");
+}
+
+TEST_CASE("shapes") {
+  auto shape = [](const std::string& text) {
+    std::string line = root_line(module_with("a = " + text + " parameter(0)"));
+    return line.substr(0, line.find(" parameter"));
+  };
+  CHECK(shape("f32[2,3]") == "%a = f32[2,3]{1,0}");
+  CHECK(shape("f32[2,3]{ 0, 1 }") == "%a = f32[2,3]{0,1}");
+  CHECK(shape("f32[<=8,?]") == "%a = f32[<=8,?]{1,0}");
+  CHECK(shape("pred[]{:T(512)S(6)}") == "%a = pred[]{:T(512)S(6)}");
+  CHECK(shape("f32[8]{0:D(D)T(8,128)(2,1)L(4)#(u32)*(u32)E(32)S(5)SC(0:1,2)M(4)}") ==
+        "%a = f32[8]{0:T(8,128)(2,1)L(4)#(u32)*(u32)E(32)S(5)SC(0:1,2)M(4)}");
+  CHECK(shape("f32[8]{0:T(*,8)}") == "%a = f32[8]{0:T(*,8)}");
+  CHECK(shape("(f32[2], (), (token[], opaque[]))") == "%a = (f32[2]{0}, (), (token[], opaque[]))");
+  CHECK(shape("(f32[],f32[],f32[],f32[],f32[],f32[])") ==
+        "%a = (f32[], f32[], f32[], f32[], f32[], /*index=5*/f32[])");
+  CHECK(shape("b(f32[4])") == "%a = b(f32[4]{0})");
+}
+
+TEST_CASE("operands") {
+  check_root("a = f32[2] parameter(0)\nr = f32[2] add(f32[2] a, %a)", "%r = f32[2]{0} add(%a, %a)");
+  check_root("a = f32[2] parameter(0)\nr = f32[2] tuple(a,a,a,a,a,a)",
+             "%r = f32[2]{0} tuple(%a, %a, %a, %a, %a, /*index=5*/%a)");
+  check_prints(module_with("a = (f32[2], (s32[], f32[2])) parameter(0)\n"
+                           "r = f32[2] add(f32[2] negate(a#0), a#1#1)"),
+               R"(HloModule m
+
+ENTRY %e (a: (f32[2], (s32[], f32[2]))) -> f32[2] {
+  %a = (f32[2]{0}, (s32[], f32[2]{0})) parameter(0)
+  %get-tuple-element.anon = f32[2]{0} get-tuple-element(%a), index=0
+  %negate.anon = f32[2]{0} negate(%get-tuple-element.anon)
+  %get-tuple-element.anon.1 = (s32[], f32[2]{0}) get-tuple-element(%a), index=1
+  %get-tuple-element.anon.2 = f32[2]{0} get-tuple-element(%get-tuple-element.anon.1), index=1
+  ROOT %r = f32[2]{0} add(%negate.anon, %get-tuple-element.anon.2)
+}
+
+)");
+}
+
+TEST_CASE("attributes of each kind") {
+  const std::string a = "a = f32[8,8] parameter(0)\n";
+  check_root(a + "r = f32[8,8] copy(a), sharding={replicated}, control-predecessors={a}, "
+                 "statistics={visualizing_index=0,name=1.5}, origin={{\"x\" {1}}}",
+             "%r = f32[8,8]{1,0} copy(%a), sharding={replicated}, control-predecessors={%a}, "
+             "statistics={visualizing_index=0,name=1.5}, origin={{\"x\" {1}}}");
+  check_root(a + "r = f32[8,8] tanh(a), result_accuracy={tolerance={atol=1,rtol=0,ulps=4}}, "
+                 "metadata={source_line=3, op_name=\"b\" op_type='a'}",
+             "%r = f32[8,8]{1,0} tanh(%a), result_accuracy={tolerance={atol=1,rtol=0,ulps=4}}, "
+             "metadata={op_type=\"a\" op_name=\"b\" source_line=3}");
+  check_root(a + "r = f32[8,8] copy(a), frontend_attributes={z=\"1\",b.c-d={ x : \"}\" },"
+                 "a=\"{\\\"q\\\":1}\"}, backend_config={uplo = 76 : ui8}",
+             "%r = f32[8,8]{1,0} copy(%a), frontend_attributes={a={\"q\":1},b.c-d={ x : \"}\" },"
+             "z=\"1\"}, backend_config={uplo = 76 : ui8}");
+  check_root(a + "r = f32[8,8] dot(a, a), rhs_contracting_dims={0}, lhs_contracting_dims={1}, "
+                 "operand_precision={HIGHEST,default}, algorithm=dot_bf16_bf16_f32_x3",
+             "%r = f32[8,8]{1,0} dot(%a, %a), lhs_contracting_dims={1}, rhs_contracting_dims={0}, "
+             "operand_precision={highest,default}, algorithm=dot_bf16_bf16_f32_x3");
+  check_root(a + "r = f32[2,3] slice(a), slice={[0:2], [1:8:3]}",
+             "%r = f32[2,3]{1,0} slice(%a), slice={[0:2:1], [1:8:3]}");
+  check_root(a + "r = f32[2,8] slice(a), slice={[0:2:1],[0:8]}",
+             "%r = f32[2,8]{1,0} slice(%a), slice={[0:2], [0:8]}");
+  check_root(a + "z = f32[] constant(0)\nr = f32[9,9] pad(a, z), padding=1_0x-1_2_0",
+             "%r = f32[9,9]{1,0} pad(%a, %z), padding=1_0x-1_2");
+  check_root("z = f32[] constant(0)\nr = f32[] pad(z, z), padding=",
+             "%r = f32[] pad(%z, %z), padding=");
+  check_root(
+      "x = f32[1,4,4,2] parameter(0)\nk = f32[3,3,2,5] parameter(1)\n"
+      "r = f32[1,9,9,5] convolution(x, k), dim_labels=b01f_01io->b01f, window={stride=2x2 "
+      "size=3x3 pad=1_1x0_0 rhs_reversal=0x1 lhs_dilate=1x2}, feature_group_count=1",
+      "%r = f32[1,9,9,5]{3,2,1,0} convolution(%x, %k), window={size=3x3 stride=2x2 "
+      "pad=1_1x0_0 lhs_dilate=1x2 rhs_reversal=0x1}, dim_labels=b01f_01io->b01f");
+  check_root(a + "r = pred[8,8] compare(a, a), direction=EQ, type=FLOAT",
+             "%r = pred[8,8]{1,0} compare(%a, %a), direction=EQ");
+  check_root(a + "r = pred[8,8] compare(a, a), type=TOTALORDER, direction=GT",
+             "%r = pred[8,8]{1,0} compare(%a, %a), direction=GT, type=TOTALORDER");
+  check_root(a + "r = f32[8,8] custom-call(a), custom_call_target='it\\'s', "
+                 "operand_layout_constraints={f32[8,8]{0,1}}, literal=s32[2]{0} {1,2}, "
+                 "output_to_operand_aliasing={{}: (0, {})}, schedule=SCHEDULE_LATEST, "
+                 "api_version=API_VERSION_TYPED_FFI, padding_type=PADDING_SAME, "
+                 "custom_call_has_side_effect=true",
+             "%r = f32[8,8]{1,0} custom-call(%a), padding_type=PADDING_SAME, "
+             "custom_call_target=\"it\\'s\", operand_layout_constraints={f32[8,8]{0,1}}, "
+             "custom_call_has_side_effect=true, literal=s32[2]{0} {1, 2}, "
+             "output_to_operand_aliasing={{}: (0, {})}, schedule=SCHEDULE_LATEST, "
+             "api_version=API_VERSION_TYPED_FFI");
+  check_root(a + "r = f32[8,8] custom-call(a), custom_call_target=\"x\", to_apply={ x = f32[] "
+                 "parameter(0) }",
+             "%r = f32[8,8]{1,0} custom-call(%a), custom_call_target=\"x\", "
+             "called_computations={%_}");
+  check_root(a + "r = f32[8,8] domain(a), domain={kind=\"sharding\", entry={maximal device=0}, "
+                 "exit={manual}}",
+             "%r = f32[8,8]{1,0} domain(%a), domain={kind=\"sharding\", entry={maximal device=0}, "
+             "exit={manual}}");
+  check_root(
+      "t = token[] after-all()\nr = ((f32[2], s32[]), token[]) infeed(t), "
+      "infeed_config=\"a\\nb\"",
+      "%r = ((f32[2]{0}, s32[]), token[]) infeed(%t), infeed_config=\"a\\nb\"");
+  check_root(
+      "t = token[] after-all()\nx = f32[2] parameter(0)\nr = token[] outfeed(x, t), "
+      "outfeed_shape=f32[2]{0}",
+      "%r = token[] outfeed(%x, %t), outfeed_shape=f32[2]{0}");
+  check_root(a + "z = f32[8] parameter(1)\nr = (f32[8,8], f32[8], f32[8]) "
+                 "batch-norm-training(a, z, z), epsilon=0.001, feature_index=1",
+             "%r = (f32[8,8]{1,0}, f32[8]{0}, f32[8]{0}) batch-norm-training(%a, %z, %z), "
+             "epsilon=0.001, feature_index=1");
+  check_root("r = s32[4,4] iota(), iota_dimension=0",
+             "%r = s32[4,4]{1,0} iota(), iota_dimension=0");
+  check_root(a + "r = (f32[8,8], f32[8,8], u32[]) copy-start(a), cross_program_prefetch_index=0",
+             "%r = (f32[8,8]{1,0}, f32[8,8]{1,0}, u32[]) copy-start(%a), "
+             "cross_program_prefetch_index=0");
+  check_root("r = (f32[2], s32[]) parameter(0), parameter_replication={true,false}",
+             "%r = (f32[2]{0}, s32[]) parameter(0), parameter_replication={true,false}");
+}
+
+TEST_CASE("collectives and their groups") {
+  const std::string a = "a = f32[8] parameter(0)\n";
+  auto groups = [&](const std::string& text) {
+    std::string line = root_line(
+        module_with(a + "r = f32[16] all-gather(a), dimensions={0}, replica_groups=" + text));
+    size_t begin = line.find("replica_groups=") + 15;
+    return line.find(", dim") == line.npos ? line : line.substr(begin, line.find(", dim") - begin);
+  };
+  for (const char* text : {"{}", "{{0,1},{2,3}}", "[2,4]<=[8]", "[2,4]<=[4,2]T(1,0)",
+                           "mesh['x'=2,'y'=4] {'x'}", "mesh['x'=2,'y'=4] {'y':(1)2,'x'}",
+                           "mesh['x'=4,'y'=2], device_ids=([2,2,2]T(0,2,1)) {'x':(2)2}",
+                           "mesh['x'=2,'y'=2], device_ids=(0,2,1,3) {'x'}"}) {
+    CHECK(groups(text) == text);
+  }
+  check_root(a + "r = f32[8] all-reduce(a), to_apply={ x = f32[] parameter(0)\ny = f32[] "
+                 "parameter(1)\nROOT s = f32[] add(x, y) }",
+             "%r = f32[8]{0} all-reduce(%a), replica_groups={}, to_apply=%_");
+  check_root(a + "r = f32[8] collective-permute(a), source_target_pairs={{0,1}, {1,0}}, "
+                 "channel_id=3",
+             "%r = f32[8]{0} collective-permute(%a), channel_id=3, "
+             "source_target_pairs={{0,1},{1,0}}");
+  check_root(a + "i = s32[1] constant({0})\nr = f32[8] collective-permute(a, a, i, i), "
+                 "source_target_pairs={{0,1}}, slice_sizes={{4}}",
+             "%r = f32[8]{0} collective-permute(%a, %a, %i, %i), source_target_pairs={{0,1}}, "
+             "slice_sizes={{4}}");
+}
+
+TEST_CASE("shardings") {
+  auto sharding = [](const std::string& text) {
+    std::string line = root_line(module_with("a = f32[8] parameter(0), sharding=" + text));
+    size_t begin = line.find("sharding=");
+    return begin == line.npos ? line : line.substr(begin + 9);
+  };
+  for (const char* text :
+       {"{replicated}",
+        "{manual}",
+        "{unknown}",
+        "{unreduced}",
+        "{maximal device=3}",
+        "{devices=[2,2]0,1,2,3}",
+        "{devices=[2,4]<=[8]}",
+        "{devices=[4,2]<=[2,4]T(1,0)}",
+        "{devices=[2,2]<=[4] last_tile_dim_replicate}",
+        "{devices=[2,2]0,1,2,3 last_tile_dims={manual, replicated} shard_as 1}",
+        "{replicated shard_like 2}",
+        "{}",
+        "{{replicated}, {manual}}",
+        "{{manual}, {manual}, {manual}, {manual}, {manual}, /*index=5*/{manual}}",
+        "{devices=[2]0,1 metadata={op_name=\"x\"}}",
+        "{replicated metadata={{op_name=\"a\"}, {op_name=\"b\"}}}",
+        "{mesh['x'=2,'y'=4], [{'x', ?}, {'y':(1)2}], replicated={'y':(2)2}}",
+        "{mesh['x'=2], [{}], unreduced={'x'}, metadata={op_name=\"x\"}}",
+        "{mesh['x'=2,'y'=4], device_ids=([4,2]T(1,0)), [{}, {?}]}",
+        "{maximal_mesh[device_id=3]}",
+        "{mesh['x'=2], [{}], unreduced=[sum]{'x'}, manual={}}"}) {
+    CHECK(sharding(text) == text);
+  }
+}
+
+TEST_CASE("asynchronous operations") {
+  check_root(
+      "a = f32[8] parameter(0)\ns = ((f32[8]), f32[4]) slice-start(a), slice={[0:4]}, "
+      "metadata={op_name=\"x\"}, async_execution_thread=\"t\"\n"
+      "u = ((f32[8]), f32[4]) slice-update(s)\nr = f32[4] slice-done(u)",
+      "%r = f32[4]{0} slice-done(%u)");
+  // A computation that does more than one thing has to be named.
+  std::string text = R"(HloModule m
+
+%c (p: s32[]) -> s32[] {
+  %p = s32[] parameter(0)
+  %q = s32[] negate(%p)
+  ROOT %t = s32[] negate(%q)
+}
+
+ENTRY %e (a: s32[]) -> s32[] {
+  %a = s32[] parameter(0)
+  %s = ((s32[]), s32[], u32[]) async-start(%a), calls=%c
+  ROOT %d = s32[] async-done(%s)
+}
+
+)";
+  CHECK(reprinted(text) == text);
+  std::string sugared = R"(HloModule m
+
+ENTRY %e (a: s32[]) -> s32[] {
+  %a = s32[] parameter(0)
+  %s = ((s32[]), s32[], u32[]) negate-start(%a), async_execution_thread="t"
+  ROOT %d = s32[] negate-done(%s)
+}
+
+)";
+  CHECK(reprinted(sugared) == sugared);
+  CHECK(reprinted(R"(HloModule m
+c { p = s32[] parameter(0)
+  ROOT t = s32[] negate(p) }, execution_thread="t"
+ENTRY e { a = s32[] parameter(0)
+  s = ((s32[]), s32[], u32[]) async-start(a), calls=c, async_execution_thread="t"
+  ROOT d = s32[] async-done(s), calls=c
+})") == sugared);
+}
+
+TEST_CASE("names that clash are changed as XLA changes them") {
+  check_prints(R"(HloModule m
+c { a = f32[] parameter(0)
+  a.0 = f32[] negate(a)
+  ROOT a.01 = f32[] negate(a.0) }
+ENTRY e { a.1 = f32[] parameter(0)
+  a = f32[] negate(a.1)
+  ROOT z = f32[] map(a), dimensions={}, to_apply=c }
+)",
+               R"(HloModule m
+
+%c (a: f32[]) -> f32[] {
+  %a = f32[] parameter(0)
+  %a.1 = f32[] negate(%a)
+  ROOT %a.2 = f32[] negate(%a.1)
+}
+
+ENTRY %e (a.3: f32[]) -> f32[] {
+  %a.3 = f32[] parameter(0)
+  %a.4 = f32[] negate(%a.3)
+  ROOT %z = f32[] map(%a.4), dimensions={}, to_apply=%c
+}
+
+)");
+}
+
+TEST_CASE("instructions are printed from each sink, unless they are scheduled") {
+  std::string body =
+      "a = f32[] parameter(0)\nb = f32[] parameter(1)\nw = f32[] constant(0)\n"
+      "x = f32[] negate(b)\ny = f32[] negate(a)\nROOT r = f32[] add(y, x)";
+  check_prints(module_with(body), R"(HloModule m
+
+ENTRY %e (a: f32[], b: f32[]) -> f32[] {
+  %w = f32[] constant(0)
+  %a = f32[] parameter(0)
+  %y = f32[] negate(%a)
+  %b = f32[] parameter(1)
+  %x = f32[] negate(%b)
+  ROOT %r = f32[] add(%y, %x)
+}
+
+)");
+  CHECK(reprinted(module_with(body, ", is_scheduled=true")).find("%w") >
+        reprinted(module_with(body, ", is_scheduled=true")).find("%b = "));
+}
+
+TEST_CASE("options") {
+  std::string text = module_with(
+      "a = f32[2] parameter(0), metadata={op_name=\"x\"}, backend_config={}\n"
+      "c = f32[11] constant({1,2,3,4,5,6,7,8,9,10,11})\nROOT r = f32[2] negate(a)");
+  PrintOptions options;
+  options.metadata = options.backend_config = options.large_constants = false;
+  options.percent = options.program_shape = false;
+  options.operand_shapes = true;
+  CHECK(reprinted(text, options) == R"(HloModule m
+
+ENTRY e {
+  c = f32[11]{0} constant({...})
+  a = f32[2]{0} parameter(0)
+  ROOT r = f32[2]{0} negate(f32[2]{0} a)
+}
+
+)");
+}
+
+}  // namespace
+}  // namespace minihlo
