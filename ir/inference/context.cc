@@ -147,7 +147,7 @@ std::string Context::need_like_types(size_t i, size_t j) const {
   return fmt::format("{} and {} differ in their element types", describe(i), describe(j));
 }
 
-Result Context::array(ElementType type, const Dims& dims) const {
+Result Context::array(ElementType type, const Dims& dims, const Layout* layout) const {
   std::vector<int64_t> sizes;
   sizes.reserve(dims.size());
   auto dynamic = std::make_unique<bool[]>(dims.size());
@@ -155,7 +155,7 @@ Result Context::array(ElementType type, const Dims& dims) const {
     sizes.push_back(dims[i].size);
     dynamic[i] = dims[i].dynamic;
   }
-  const Shape* made = shapes_.try_array(type, sizes, std::span(dynamic.get(), dims.size()));
+  const Shape* made = shapes_.try_array(type, sizes, std::span(dynamic.get(), dims.size()), layout);
   if (made) return made;
   return fail("the result {}[{}] is too large", to_string(type), fmt::join(sizes, ","));
 }
@@ -187,7 +187,7 @@ std::string check_dimensions(std::string_view what, std::span<const int64_t> dim
   std::vector<bool> seen(static_cast<size_t>(rank), false);
   for (size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] < 0 || dims[i] >= rank) {
-      return fmt::format("{}={} names dimension {} of an array with {}", what, list_text(dims),
+      return fmt::format("{}={} names dimension {}, but there are {}", what, list_text(dims),
                          dims[i], rank);
     }
     if (seen[static_cast<size_t>(dims[i])]) {

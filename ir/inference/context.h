@@ -102,8 +102,8 @@ class Context {
   std::string need_like_types(size_t i, size_t j) const;
 
   // Results.
-  /// An array with default layout. Fails when its size does not fit 63 bits.
-  Result array(ElementType type, const Dims& dims) const;
+  /// An array with default layout, or with `layout`. Fails when its size does not fit 63 bits.
+  Result array(ElementType type, const Dims& dims, const Layout* layout = nullptr) const;
   /// `shape` with its layout, and another element type.
   Result with_type(const Shape* shape, ElementType type) const;
   Result tuple(std::span<const Shape* const> elements) const;

@@ -66,15 +66,13 @@ unsigned kinds_of(Opcode opcode) {
 std::string check_kind(const Context& c, size_t i) {
   unsigned kinds = kinds_of(c.opcode());
   if (kinds >> static_cast<int>(info(c.shape(i)->element_type()).kind) & 1) return "";
-  constexpr std::pair<unsigned, std::string_view> kNames[] = {{kPred, "pred"},
-                                                              {kSigned, "signed integers"},
-                                                              {kUnsigned, "unsigned integers"},
-                                                              {kFloat, "floats"},
-                                                              {kComplex, "complex numbers"}};
+  constexpr std::pair<unsigned, std::string_view> kNames[] = {
+      {kPred, "pred"}, {kIntegers, "integers"}, {kFloat, "floats"}, {kComplex, "complex numbers"}};
   std::string names;
   for (const auto& [kind, name] : kNames) {
     if (!(kinds & kind)) continue;
-    if (!names.empty()) names += kinds < 2 * kind ? " or " : ", ";
+    if (!names.empty()) names += kinds >> 1 < kind ? " or " : ", ";
+    if ((kinds & kind) == kSigned) names += "signed ";
     names += name;
   }
   return fmt::format("{} is defined on {}, not on {}", c.name(), names, c.describe(i));

@@ -130,11 +130,13 @@ Result infer_bitcast_convert(const Context& c) {
     dims.push_back({from_bits / to_bits});
   } else {
     const int ratio = to_bits / from_bits;
-    if (to_bits % from_bits != 0 || dims.empty() || dims.back().size != ratio) {
-      return fail("bitcast-convert turns {} into {} only if its last dimension has {}",
-                  c.describe(0), to_string(to),
-                  to_bits % from_bits == 0 ? fmt::format("size {}", ratio)
-                                           : "a size that widths do not allow");
+    if (to_bits % from_bits != 0) {
+      return fail("bitcast-convert does not turn {} into {}: {} bits are not a multiple of {}",
+                  c.describe(0), to_string(to), to_bits, from_bits);
+    }
+    if (dims.empty() || dims.back().size != ratio) {
+      return fail("bitcast-convert turns {} into {} only if its last dimension has a size of {}",
+                  c.describe(0), to_string(to), ratio);
     }
     dims.pop_back();
   }
@@ -243,8 +245,21 @@ Result infer_transpose(const Context& c) {
   }
   MINIHLO_RETURN_IF_WRONG(check_dimensions("dimensions", dimensions, operand->rank()));
   Dims dims;
-  for (int64_t d : dimensions) dims.push_back(dim_of(operand, d));
-  return c.array(operand->element_type(), dims);
+  std::vector<int64_t> place(dimensions.size());
+  for (size_t i = 0; i < dimensions.size(); ++i) {
+    dims.push_back(dim_of(operand, dimensions[i]));
+    place[static_cast<size_t>(dimensions[i])] = static_cast<int64_t>(i);
+  }
+  // The layout in which no byte would move.
+  Layout layout;
+  std::vector<int64_t> order;
+  if (operand->layout()) {
+    for (int64_t d : operand->layout()->minor_to_major) {
+      if (d >= 0 && d < operand->rank()) order.push_back(place[static_cast<size_t>(d)]);
+    }
+  }
+  layout.minor_to_major = order;
+  return c.array(operand->element_type(), dims, order.empty() ? nullptr : &layout);
 }
 
 Result infer_reverse(const Context& c) {

@@ -109,6 +109,8 @@ class Pairing {
         }
       } else if (carries(user->opcode())) {
         ++carried;
+      } else if (is_done(user->opcode())) {
+        return;  // the wrong one, which check_done reports
       } else {
         v_.error("async-pair", user, "{} uses %{}, which {} must end first",
                  to_string(user->opcode()), start->name(), to_string(done));
@@ -130,7 +132,10 @@ class Pairing {
             ? start->opcode() == Opcode::kAsyncStart || start->opcode() == Opcode::kAsyncUpdate
             : done_of(start->opcode()) == done->opcode();
     if (!matches) {
-      if (!carries(start->opcode())) {
+      // Nothing is under way yet where the entry begins.
+      const bool enters =
+          start->opcode() == Opcode::kParameter && start->parent() == v_.module().entry();
+      if (!carries(start->opcode()) || enters) {
         v_.error("async-pair", done, "{} ends %{}, which is {}", to_string(done->opcode()),
                  start->name(), to_string(start->opcode()));
       }

@@ -1,0 +1,118 @@
+#include <doctest/doctest.h>
+
+#include "tests/ir/verify/findings.h"
+
+namespace minihlo {
+namespace {
+
+TEST_CASE("verifier, async: pairs that are right") {
+  CHECK(findings_of_body(R"(
+    a = f32[4] all-reduce-start(p), replica_groups={}, to_apply=add
+    b = f32[4] all-reduce-done(a)
+    c = (f32[4], f32[4], u32[]) copy-start(p)
+    d = f32[4] copy-done(c)
+    e = ((f32[4]), f32[4], s32[]) async-start(p), calls=double
+    f = ((f32[4]), f32[4], s32[]) async-update(e)
+    g = f32[4] async-done(f)
+)") == Findings{});
+}
+
+TEST_CASE("verifier, async: a start that nothing ends") {
+  CHECK(findings_of_body(R"(
+    a = (f32[4], f32[4]) collective-permute-start(p), source_target_pairs={}
+)") == Findings{"error async-pair: %a has no collective-permute-done [a]"});
+}
+
+TEST_CASE("verifier, async: a start that two end") {
+  CHECK(findings_of_body(R"(
+    a = (f32[4], f32[4]) collective-permute-start(p), source_target_pairs={}
+    b = f32[4] collective-permute-done(a)
+    c = f32[4] collective-permute-done(a)
+)") == Findings{"error async-pair: %a has 2 users that end it, and must have one [a]"});
+}
+
+TEST_CASE("verifier, async: the wrong end") {
+  CHECK(findings_of_body(R"(
+    a = (f32[4], f32[4]) collective-permute-start(p), source_target_pairs={}
+    b = f32[4] all-gather-done(a)
+)") == Findings{
+           "error async-pair: all-gather-done ends %a, which is collective-permute-start [b]"});
+}
+
+TEST_CASE("verifier, async: an end without a start") {
+  CHECK(findings_of_body(R"(
+    a = f32[4] all-reduce-done(p)
+)") == Findings{"error async-pair: all-reduce-done ends %p, which is parameter [a]"});
+}
+
+TEST_CASE("verifier, async: a use before the end") {
+  CHECK(findings_of_body(R"(
+    a = f32[4] all-reduce-start(p), replica_groups={}, to_apply=add
+    b = f32[4] negate(a)
+    c = f32[4] all-reduce-done(a)
+)") == Findings{"error async-pair: negate uses %a, which all-reduce-done must end first [b]"});
+}
+
+TEST_CASE("verifier, async: channels of send and recv") {
+  CHECK(findings_of_body(R"(
+    t = token[] after-all()
+    a = (f32[4], u32[], token[]) send(p, t), channel_id=1
+    b = token[] send-done(a), channel_id=2
+    c = (f32[4], u32[], token[]) recv(t), channel_id=3, is_host_transfer=true
+    d = (f32[4], token[]) recv-done(c), channel_id=3
+)") == Findings{"error channel-id: %a and %b must have the same channel_id [b]",
+                "error host-transfer: %c and %d must have the same is_host_transfer [d]"});
+}
+
+TEST_CASE("verifier, async: a start may be carried in a tuple") {
+  CHECK(findings_of_body(R"(
+    a = (f32[4], f32[4]) collective-permute-start(p), source_target_pairs={}
+    b = ((f32[4], f32[4])) tuple(a)
+    c = (f32[4], f32[4]) get-tuple-element(b), index=0
+    d = f32[4] collective-permute-done(c)
+)") == Findings{});
+}
+
+TEST_CASE("verifier, async: more than one instruction in what is wrapped") {
+  CHECK(findings_of_body(R"(
+    a = ((f32[4]), f32[4], s32[]) async-start(p), calls=double_twice
+    b = f32[4] async-done(a)
+    c = ((f32[4]), f32[4], s32[]) async-start(p), async_execution_thread="other", calls=double_elsewhere
+    d = f32[4] async-done(c)
+)") == Findings{"error async-computation: %a wraps %double_twice, which holds %twice_y besides its "
+                "root and parameters [a]"});
+}
+
+TEST_CASE("verifier, async: a fusion with an instruction that is not used") {
+  CHECK(findings_of_body(R"(
+    a = f32[4] fusion(p), kind=kLoop, calls=idle
+)") == Findings{"error fusion: %idle_y is not used in %idle, which %a calls [idle_y]"});
+}
+
+TEST_CASE("verifier, async: called by asynchronous and other instructions") {
+  CHECK(findings_of_body(R"(
+    a = ((f32[4]), f32[4], s32[]) async-start(p), calls=double
+    b = f32[4] async-done(a)
+    c = f32[4] call(p), to_apply=double
+)") == Findings{"error async-computation: %c calls %double, which is called by asynchronous and "
+                "other instructions [c]"});
+}
+
+TEST_CASE("verifier, async: aliases of operands") {
+  CHECK(findings_of_body(R"(
+    a = f32[4] custom-call(p), custom_call_target="a", output_to_operand_aliasing={{}: (0, {})}
+    b = f32[4] custom-call(p), custom_call_target="b", output_to_operand_aliasing={{1}: (0, {})}
+    c = f32[4] custom-call(p), custom_call_target="c", output_to_operand_aliasing={{}: (1, {})}
+    d = f32[4] custom-call(p), custom_call_target="d", output_to_operand_aliasing={{}: (0, {2})}
+)") == Findings{
+           "warning not-verified: shapes of custom-call do not follow from operands and "
+           "attributes: they are taken as written [a]",
+           "error operand-alias: output_to_operand_aliasing names {1} of the result, which is "
+           "f32[4] [b]",
+           "error operand-alias: output_to_operand_aliasing names operand 1, but there are 1 [c]",
+           "error operand-alias: output_to_operand_aliasing names {2} of operand 0, %p, which is "
+           "f32[4] [d]"});
+}
+
+}  // namespace
+}  // namespace minihlo

@@ -1,0 +1,46 @@
+#include <doctest/doctest.h>
+
+#include "tests/ir/verify/findings.h"
+
+namespace minihlo {
+namespace {
+
+TEST_CASE("verifier, shapes: a written shape that differs") {
+  CHECK(findings_of_body(R"(
+    q = f32[5] add(p, p)
+)") == Findings{
+           "error shape-mismatch: the shape of %q is written as f32[5], but add gives f32[4] [q]"});
+}
+
+TEST_CASE("verifier, shapes: float types that must not mix, and one that may") {
+  CHECK(findings_of_body(R"(
+    h = bf16[4] convert(p)
+    m = f32[4] multiply(p, h)
+    d = f32[] dot(p, h), lhs_contracting_dims={0}, rhs_contracting_dims={0}
+)") == Findings{"error mixed-precision: multiply of floats of different types: %p is f32, %h is "
+                "bf16 [m]"});
+}
+
+TEST_CASE("verifier, shapes: dynamic flags are no difference") {
+  CHECK(findings_of_body(R"(
+    s = s32[] constant(3)
+    d = f32[4] set-dimension-size(p, s), dimensions={0}
+)") == Findings{});
+}
+
+TEST_CASE("verifier, shapes: custom-calls are taken as written, and said so once") {
+  CHECK(findings_of_body(R"(
+    c = f32[9] custom-call(p), custom_call_target="a"
+    d = f32[7] custom-call(p), custom_call_target="b"
+)") == Findings{"warning not-verified: shapes of custom-call do not follow from operands and "
+                "attributes: they are taken as written [c]"});
+}
+
+TEST_CASE("verifier, shapes: a shape that can't be") {
+  CHECK(findings_of_body(R"(
+    r = f32[4] reverse(p), dimensions={3}
+)") == Findings{"error shape: dimensions={3} names dimension 3, but there are 1 [r]"});
+}
+
+}  // namespace
+}  // namespace minihlo
