@@ -26,6 +26,7 @@
 #include <tl/expected.hpp>
 
 #include "ir/module.h"
+#include "ir/semantics/collective_forms.h"
 #include "sim/plan.h"
 #include "sim/stop.h"
 #include "sim/walk.h"
@@ -65,6 +66,15 @@ Value<Array> value_from_leaves(const Shape* shape, Array*& next) {
   for (const Shape* element : shape->elements()) {
     elements.push_back(value_from_leaves<Array>(element, next));
   }
+  return tuple_value(std::move(elements));
+}
+
+/// A value of `shape` that has none: contexts of asynchronous work, which nobody looks into.
+template <class Array>
+Value<Array> unset_value(const Shape* shape) {
+  if (!shape->is_tuple()) return {};
+  std::vector<Value<Array>> elements;
+  for (const Shape* element : shape->elements()) elements.push_back(unset_value<Array>(element));
   return tuple_value(std::move(elements));
 }
 
@@ -201,6 +211,13 @@ class Walker {
         if (joins_[0].arrived == joins_[0].devices.size()) return joined(joins_[0]);
         Expected<bool> moved = meet();
         if (!moved) return tl::unexpected(std::move(moved.error()));
+        if (!*moved && walker_.depth_ > 1) {
+          // Those that are missing may stand outside of this run.
+          return tl::unexpected(Stop::unsupported(
+              "collective",
+              "a collective under a test that is not known waits for devices that "
+              "are not under the same test"));
+        }
         if (!*moved) return tl::unexpected(deadlock());
       }
     }
@@ -259,12 +276,16 @@ class Walker {
           }
           return store(frame, tuple_value(std::move(elements)));
         }
-        case Opcode::kGetTupleElement: {
-          Val& tuple = frame.values[instruction.operand(0)->number()];
-          Val& element = (*tuple.elements)[static_cast<size_t>(instruction.get(attr::index))];
-          bool owned = at.last_use[0] && tuple.elements.use_count() == 1;
-          return store(frame, owned ? std::move(element) : element);
-        }
+        case Opcode::kGetTupleElement:
+          return store(frame,
+                       take_element(frame, at, static_cast<size_t>(instruction.get(attr::index))));
+        case Opcode::kAllGatherDone:
+        case Opcode::kAsyncDone:
+        case Opcode::kCollectivePermuteDone:
+          return store(frame, take_element(frame, at, 1));
+        case Opcode::kCopyDone:
+          return store(frame, take_element(frame, at, 0));
+        case Opcode::kAllReduceDone:
         case Opcode::kOptimizationBarrier:
         case Opcode::kDomain:
         case Opcode::kAddDependency:
@@ -274,6 +295,23 @@ class Walker {
         case Opcode::kCopy:
           if (instruction.shape()->is_array()) break;
           return store(frame, take(frame, at, 0));
+        case Opcode::kCopyStart: {
+          Val source = take(frame, at, 0);
+          return store(frame, started(instruction, source, source));
+        }
+        case Opcode::kAsyncStart: {
+          const Computation& called = *instruction.called_computations()[0];
+          if (instruction.operand_count() != called.parameters().size()) {
+            return Stop::unsupported(
+                "async-start", fmt::format("%{} leaves parameters of %{} to be bound by updates",
+                                           instruction.name(), called.name()));
+          }
+          push(strand, called, operand_values(frame, instruction));
+          return std::nullopt;
+        }
+        case Opcode::kAsyncUpdate:
+          if (instruction.operand_count() == 1) return store(frame, take(frame, at, 0));
+          break;
         case Opcode::kCall:
         case Opcode::kFusion: {
           std::vector<Val> arguments;
@@ -290,9 +328,7 @@ class Walker {
         default:
           break;
       }
-      if (info(instruction.opcode()).family == Family::kCollective) {
-        return reach_collective(index);
-      }
+      if (is_collective(instruction.opcode())) return reach_collective(index);
       std::vector<Array> flattened;
       std::vector<Operand<Array>> operands = operands_of(frame, at, flattened);
       Expected<std::vector<Array>> leaves = domain_.apply(instruction, operands, strand.devices);
@@ -304,6 +340,44 @@ class Walker {
     Val take(Frame& frame, const Plan::Step& at, size_t i) {
       Val& value = frame.values[at.instruction->operand(i)->number()];
       return at.last_use[i] ? std::move(value) : value;
+    }
+
+    // An element of the operand, a tuple, likewise.
+    Val take_element(Frame& frame, const Plan::Step& at, size_t index) {
+      Val& tuple = frame.values[at.instruction->operand(0)->number()];
+      Val& element = (*tuple.elements)[index];
+      bool owned = at.last_use[0] && tuple.elements.use_count() == 1;
+      return owned ? std::move(element) : element;
+    }
+
+    static std::vector<Val> operand_values(const Frame& frame, const Instruction& instruction) {
+      std::vector<Val> values;
+      for (const Instruction* operand : instruction.operands()) {
+        values.push_back(frame.values[operand->number()]);
+      }
+      return values;
+    }
+
+    // The value of an instruction that starts work on `operands` whose result is known at once:
+    // (operands, result, contexts...).
+    static Val started(const Instruction& instruction, Val operands, Val result) {
+      std::span<const Shape* const> shapes = instruction.shape()->elements();
+      std::vector<Val> elements;
+      elements.push_back(std::move(operands));
+      elements.push_back(std::move(result));
+      for (size_t i = 2; i < shapes.size(); ++i) {
+        elements.push_back(unset_value<Array>(shapes[i]));
+      }
+      return tuple_value(std::move(elements));
+    }
+
+    // The value of a collective, or of its start form, whose result is `result`.
+    static Val collective_value(const Frame& frame, const Instruction& instruction, Val result) {
+      if (collective_result_shape(instruction) == instruction.shape()) return result;
+      std::vector<Val> operands = operand_values(frame, instruction);
+      bool single = operands.size() == 1 && !instruction.shape()->element(0)->is_tuple();
+      return started(instruction, single ? operands[0] : tuple_value(std::move(operands)),
+                     std::move(result));
     }
 
     // The leaves of all operands. `flattened` holds those that come out of tuples.
@@ -351,8 +425,12 @@ class Walker {
         return std::nullopt;
       }
       Frame& below = strand.frames.back();
-      if (below.plan) return store(below, std::move(result));
-      return advance_loop(index, std::move(result));
+      if (!below.plan) return advance_loop(index, std::move(result));
+      const Instruction& caller = *below.plan->steps[below.next].instruction;
+      if (caller.opcode() == Opcode::kAsyncStart) {
+        result = started(caller, tuple_value(operand_values(below, caller)), std::move(result));
+      }
+      return store(below, std::move(result));
     }
 
     // Loops.
@@ -639,7 +717,11 @@ class Walker {
           own.push_back(strands.size() == 1 ? std::move(leaf) : domain_.select(leaf, parts[i]));
         }
         strand.status = Strand::Status::kRunning;
-        store_leaves(strand.frames.back(), own);
+        Frame& frame = strand.frames.back();
+        const Instruction& at = current(strand);
+        Array* next = own.data();
+        Val result = value_from_leaves<Array>(collective_result_shape(at), next);
+        store(frame, collective_value(frame, at, std::move(result)));
       }
       return std::nullopt;
     }

@@ -38,6 +38,7 @@ std::unique_ptr<Command> make_check();
 std::unique_ptr<Command> make_print();
 std::unique_ptr<Command> make_opt();
 std::unique_ptr<Command> make_run();
+std::unique_ptr<Command> make_equiv();
 std::unique_ptr<Command> make_list();
 
 }  // namespace minihlo

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "ir/semantics/collective_forms.h"
+
 namespace minihlo {
 namespace {
 
@@ -363,7 +365,7 @@ Movement out_of_physical(const Shape* array) {
 }
 
 bool is_collective_movement(Opcode opcode) {
-  switch (opcode) {
+  switch (collective_opcode(opcode)) {
     case Opcode::kAllGather:
     case Opcode::kAllToAll:
     case Opcode::kCollectiveBroadcast:
@@ -377,9 +379,9 @@ bool is_collective_movement(Opcode opcode) {
 tl::expected<Movement, std::string> collective_movement(const Instruction& instruction, int output,
                                                         int members, int rank) {
   if (is_dynamic(instruction)) return tl::unexpected(std::string("dynamic shapes"));
-  const Shape* shape = instruction.shape();
+  const Shape* shape = collective_result_shape(instruction);
   const Shape* result = shape->is_tuple() ? shape->element(output) : shape;
-  switch (instruction.opcode()) {
+  switch (collective_opcode(instruction.opcode())) {
     case Opcode::kAllGather: {
       const Shape* operand = instruction.operand(output)->shape();
       int64_t axis = instruction.get(attr::dimensions)[0];

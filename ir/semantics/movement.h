@@ -94,9 +94,10 @@ Movement into_physical(const Shape* array);
 Movement out_of_physical(const Shape* array);
 
 /// The movement of a collective that only moves (all-gather, all-to-all, collective-permute,
-/// collective-broadcast) for result `output`, in a group of `members`, as seen by rank `rank`.
-/// Of a collective-permute `members` is 1 and the member is the source, or `members` is 0: nobody
-/// sends. What does not depend on the rank is the same for all (all-gather, broadcast).
+/// collective-broadcast; start forms as well) for result `output`, in a group of `members`, as seen
+/// by rank `rank`. Of a collective-permute `members` is 1 and the member is the source, or
+/// `members` is 0: nobody sends. What does not depend on the rank is the same for all (all-gather,
+/// broadcast).
 tl::expected<Movement, std::string> collective_movement(const Instruction& instruction, int output,
                                                         int members, int rank);
 bool is_collective_movement(Opcode opcode);

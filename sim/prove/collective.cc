@@ -1,0 +1,228 @@
+// Collectives on terms: movement between devices, and reductions over them.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "ir/semantics/groups.h"
+#include "sim/prove/term_domain.h"
+
+namespace minihlo::prove {
+namespace {
+
+std::vector<const Shape*> result_shapes(const Instruction& instruction) {
+  return leaf_shapes(instruction.shape());
+}
+
+// Where every order of the members gives the same bits: no rounding, and minimum and maximum are
+// total (docs/numerics.md).
+bool is_exact_reduction(Opcode opcode, ElementType type) {
+  switch (opcode) {
+    case Opcode::kMaximum:
+    case Opcode::kMinimum:
+      return !is_complex(type);
+    case Opcode::kAdd:
+    case Opcode::kMultiply:
+      return is_integer(type) || type == ElementType::PRED;
+    case Opcode::kAnd:
+    case Opcode::kOr:
+    case Opcode::kXor:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_commutative_pair(Opcode opcode, ElementType type) {
+  return (opcode == Opcode::kAdd || opcode == Opcode::kMultiply) && !is_complex(type);
+}
+
+}  // namespace
+
+TermDomain::Leaves TermDomain::collective(const Instruction& instruction,
+                                          std::span<const Array> operands,
+                                          const Gathering& gathering) {
+  ++collectives_;
+  if (region_depth_ > 0) {
+    return tl::unexpected(
+        Stop::unsupported(std::string(to_string(instruction.opcode())),
+                          fmt::format("{} in a computation that is called on elements",
+                                      instruction_place(instruction))));
+  }
+  if (is_collective_movement(instruction.opcode()) && !instruction.has(attr::permute_slice_sizes) &&
+      !instruction.get(attr::has_dynamic_root)) {
+    return moved_between(instruction, operands, gathering);
+  }
+  if (instruction.opcode() == Opcode::kAllReduce ||
+      instruction.opcode() == Opcode::kReduceScatter) {
+    return reduced_between(instruction, operands, gathering);
+  }
+  return tl::unexpected(Stop::unsupported(
+      std::string(to_string(instruction.opcode())),
+      fmt::format("{} is not understood by the prover", instruction_place(instruction))));
+}
+
+TermDomain::Leaves TermDomain::moved_between(const Instruction& instruction,
+                                             std::span<const Array> operands,
+                                             const Gathering& gathering) {
+  const Opcode opcode = instruction.opcode();
+  std::vector<const Shape*> shapes = result_shapes(instruction);
+  std::vector<std::vector<Handle>> results(shapes.size(),
+                                           std::vector<Handle>(gathering.devices.size()));
+  auto zeros = [&](const Shape* shape) {
+    return terms_.splat(terms_.zero(shape->element_type()), shape->element_count());
+  };
+  auto position_of = [&](int64_t device) {
+    return static_cast<size_t>(gathering.position_of[static_cast<size_t>(device)]);
+  };
+
+  if (opcode == Opcode::kCollectivePermute) {
+    auto map = permute_sources(instruction, mesh_);
+    if (!map) {
+      return tl::unexpected(
+          Stop::invalid(fmt::format("{}: {}", instruction_place(instruction), map.error())));
+    }
+    for (size_t leaf = 0; leaf < shapes.size(); ++leaf) {
+      for (size_t i = 0; i < gathering.devices.size(); ++i) {
+        int64_t source = map->source_of[static_cast<size_t>(gathering.devices[i])];
+        results[leaf][i] = source < 0 ? zeros(shapes[leaf]) : operands[leaf][position_of(source)];
+      }
+    }
+  } else {
+    const CollectiveGroups& groups = gathering.groups;
+    std::vector<bool> done(static_cast<size_t>(groups.size()), false);
+    for (size_t i = 0; i < gathering.devices.size(); ++i) {
+      int64_t group = groups.group_of[static_cast<size_t>(gathering.devices[i])];
+      if (group < 0) {
+        if (opcode != Opcode::kCollectiveBroadcast) {
+          return tl::unexpected(
+              Stop::invalid(fmt::format("{}: {} is in no group", instruction_place(instruction),
+                                        device_name(mesh_, gathering.devices[i]))));
+        }
+        for (size_t leaf = 0; leaf < shapes.size(); ++leaf) results[leaf][i] = zeros(shapes[leaf]);
+        continue;
+      }
+      if (done[static_cast<size_t>(group)]) continue;
+      done[static_cast<size_t>(group)] = true;
+      std::span<const int64_t> members = groups.group(group);
+      bool same_for_all = opcode != Opcode::kAllToAll;
+      for (size_t leaf = 0; leaf < shapes.size(); ++leaf) {
+        std::optional<Handle> shared;
+        for (size_t rank = 0; rank < members.size(); ++rank) {
+          size_t position = position_of(members[rank]);
+          if (shared) {
+            results[leaf][position] = *shared;
+            continue;
+          }
+          auto movement =
+              collective_movement(instruction, static_cast<int>(leaf),
+                                  static_cast<int>(members.size()), static_cast<int>(rank));
+          if (!movement) {
+            return tl::unexpected(Stop::invalid(
+                fmt::format("{}: {}", instruction_place(instruction), movement.error())));
+          }
+          // A box's operand is of the member; move() takes the operands of all members in a row.
+          size_t operand =
+              static_cast<size_t>(movement->boxes.empty() ? 0 : movement->boxes[0].operand);
+          std::vector<Handle> handles;
+          for (int64_t member : members) handles.push_back(operands[operand][position_of(member)]);
+          for (Box& box : movement->boxes) box.operand = 0;
+          std::optional<Handle> value = move(*movement, handles, shapes[leaf]->element_type());
+          if (!value) {
+            return tl::unexpected(Stop::unsupported(
+                std::string(to_string(opcode)),
+                fmt::format("{} takes too many pieces apart", instruction_place(instruction))));
+          }
+          results[leaf][position] = *value;
+          if (same_for_all) shared = value;
+        }
+      }
+    }
+  }
+  std::vector<Array> leaves;
+  for (std::vector<Handle>& values : results) leaves.emplace_back(std::move(values));
+  return leaves;
+}
+
+tl::expected<PointFunction, Stop> TermDomain::reducer(const Instruction& instruction,
+                                                      ElementType type, size_t members) {
+  const Computation& computation = *instruction.get(attr::to_apply);
+  tl::expected<std::string, Stop> region = region_key(computation);
+  if (!region) return tl::unexpected(std::move(region.error()));
+  PointFunction function;
+  function.type = type;
+  function.fold = evaluator_.program(computation);
+  bool commutative = false;
+  if (function.fold && function.fold->single_opcode()) {
+    Opcode opcode = *function.fold->single_opcode();
+    commutative =
+        is_exact_reduction(opcode, type) || (members == 2 && is_commutative_pair(opcode, type));
+  }
+  Signature fold{fmt::format("fold {} {{{}}}{}", to_string(type), *region,
+                             commutative ? " in any order" : "")};
+  fold.kind = Signature::Kind::kFold;
+  fold.instruction = &instruction;
+  fold.commutative = commutative;
+  function.signature = terms_.signature(std::move(fold));
+  return function;
+}
+
+TermDomain::Leaves TermDomain::reduced_between(const Instruction& instruction,
+                                               std::span<const Array> operands,
+                                               const Gathering& gathering) {
+  std::vector<const Shape*> shapes = result_shapes(instruction);
+  std::vector<std::vector<Handle>> results(shapes.size(),
+                                           std::vector<Handle>(gathering.devices.size()));
+  const CollectiveGroups& groups = gathering.groups;
+  std::vector<bool> done(static_cast<size_t>(groups.size()), false);
+  for (size_t i = 0; i < gathering.devices.size(); ++i) {
+    int64_t group = groups.group_of[static_cast<size_t>(gathering.devices[i])];
+    if (group < 0) {
+      return tl::unexpected(
+          Stop::invalid(fmt::format("{}: {} is in no group", instruction_place(instruction),
+                                    device_name(mesh_, gathering.devices[i]))));
+    }
+    if (done[static_cast<size_t>(group)]) continue;
+    done[static_cast<size_t>(group)] = true;
+    std::span<const int64_t> members = groups.group(group);
+    for (size_t leaf = 0; leaf < shapes.size(); ++leaf) {
+      const Shape* operand_shape = instruction.operand(leaf)->shape();
+      tl::expected<PointFunction, Stop> function =
+          reducer(instruction, operand_shape->element_type(), members.size());
+      if (!function) return tl::unexpected(std::move(function.error()));
+      std::vector<Handle> arguments;
+      for (int64_t member : members) {
+        int position = gathering.position_of[static_cast<size_t>(member)];
+        arguments.push_back(operands[leaf][static_cast<size_t>(position)]);
+      }
+      Handle sum = arguments[0];
+      if (arguments.size() > 1) {
+        sum = apply_pointwise(terms_, rules_, *function, arguments, operand_shape->element_count());
+      }
+      for (size_t rank = 0; rank < members.size(); ++rank) {
+        auto position =
+            static_cast<size_t>(gathering.position_of[static_cast<size_t>(members[rank])]);
+        results[leaf][position] = sum;
+        if (instruction.opcode() != Opcode::kReduceScatter) continue;
+        tl::expected<Movement, std::string> chunk =
+            scatter_movement(instruction, static_cast<int>(leaf), static_cast<int>(members.size()),
+                             static_cast<int>(rank));
+        if (!chunk) {
+          return tl::unexpected(
+              Stop::invalid(fmt::format("{}: {}", instruction_place(instruction), chunk.error())));
+        }
+        std::optional<Handle> own = move(*chunk, std::span(&sum, 1), operand_shape->element_type());
+        if (!own) {
+          return tl::unexpected(Stop::unsupported(
+              std::string(to_string(instruction.opcode())),
+              fmt::format("{} takes too many pieces apart", instruction_place(instruction))));
+        }
+        results[leaf][position] = *own;
+      }
+    }
+  }
+  std::vector<Array> leaves;
+  for (std::vector<Handle>& values : results) leaves.emplace_back(std::move(values));
+  return leaves;
+}
+
+}  // namespace minihlo::prove

@@ -1,0 +1,185 @@
+#include "sim/prove/demand.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <unordered_set>
+
+#include "ir/semantics/elementwise.h"
+
+namespace minihlo::prove {
+namespace {
+
+constexpr size_t kMaxElements = size_t{1} << 20;  // evaluated at the same time
+constexpr int64_t kMaxWhole = int64_t{1} << 16;   // elements of the arguments of an opaque term
+
+size_t width_of(ElementType type) { return static_cast<size_t>(info(type).bytes); }
+
+}  // namespace
+
+bool Demand::parts(const Wanted& wanted, std::vector<Wanted>& elements) const {
+  const Node& node = terms_.node(wanted.tensor);
+  switch (node.kind) {
+    case NodeKind::kParameter:
+    case NodeKind::kLiteral:
+      return true;
+    case NodeKind::kPlaceholder:
+    case NodeKind::kElided:
+      return false;
+    case NodeKind::kAssembled: {
+      Place place = place_of(*node.tensor, wanted.index);
+      elements.push_back(
+          {Terms::resolve(node.tensor->pieces[place.piece].source, wanted.tensor.device),
+           place.source_index});
+      return true;
+    }
+    case NodeKind::kApply:
+      break;
+  }
+  const Signature& signature = terms_.signature(node.signature);
+  if (!signature.instruction) return false;
+  bool whole = signature.kind == Signature::Kind::kOpaque;
+  int64_t total = 0;
+  for (Handle argument : terms_.arguments(wanted.tensor)) {
+    int64_t count = terms_.node(argument).count;
+    if (!whole) {
+      elements.push_back({argument, count == 1 ? 0 : wanted.index});
+      continue;
+    }
+    total += count;
+    if (total > kMaxWhole) return false;
+    for (int64_t i = 0; i < count; ++i) elements.push_back({argument, i});
+  }
+  return true;
+}
+
+std::optional<ElementBytes> Demand::value(Handle tensor, int64_t index,
+                                          const SparseInputs& inputs) {
+  inputs_ = &inputs;
+  done_.clear();
+  std::vector<Wanted> pending{{tensor, index}};
+  std::vector<Wanted> elements;
+  while (!pending.empty()) {
+    if (pending.size() > kMaxElements || done_.size() > kMaxElements) return std::nullopt;
+    Wanted wanted = pending.back();
+    if (done_.contains(wanted)) {
+      pending.pop_back();
+      continue;
+    }
+    elements.clear();
+    if (!parts(wanted, elements)) return std::nullopt;
+    size_t before = pending.size();
+    for (const Wanted& element : elements) {
+      if (!done_.contains(element)) pending.push_back(element);
+    }
+    if (pending.size() > before) continue;
+    pending.pop_back();
+    if (!compute(wanted, elements)) return std::nullopt;
+  }
+  return done_.at({tensor, index});
+}
+
+bool Demand::compute(const Wanted& wanted, std::span<const Wanted> elements) {
+  const Node& node = terms_.node(wanted.tensor);
+  size_t width = width_of(node.type);
+  ElementBytes bytes{};
+  switch (node.kind) {
+    case NodeKind::kParameter: {
+      auto given = inputs_->find({wanted.tensor.device, node.number, wanted.index});
+      if (given != inputs_->end()) bytes = given->second;
+      break;
+    }
+    case NodeKind::kLiteral:
+      std::memcpy(bytes.data(), node.bytes.data() + static_cast<size_t>(wanted.index) * width,
+                  width);
+      break;
+    case NodeKind::kAssembled:
+      bytes = done_.at(elements[0]);
+      break;
+    default:
+      return terms_.signature(node.signature).kind == Signature::Kind::kOpaque
+                 ? compute_whole(wanted, elements)
+                 : compute_pointwise(wanted, elements);
+  }
+  done_.emplace(wanted, bytes);
+  return true;
+}
+
+bool Demand::compute_pointwise(const Wanted& wanted, std::span<const Wanted> elements) {
+  const Node& node = terms_.node(wanted.tensor);
+  const Signature& signature = terms_.signature(node.signature);
+  alignas(16) std::array<ElementBytes, 1> result{};
+  alignas(16) std::vector<ElementBytes> values;
+  for (const Wanted& element : elements) values.push_back(done_.at(element));
+  if (signature.kind == Signature::Kind::kPointwise) {
+    auto op = elementwise_op(*signature.instruction);
+    if (!op || values.size() != static_cast<size_t>(op->operand_count())) return false;
+    std::vector<const std::byte*> data;
+    std::vector<int64_t> steps(values.size(), 0);
+    for (const ElementBytes& value : values) data.push_back(value.data());
+    (*op)(1, data.data(), steps.data(), result[0].data());
+  } else {
+    const ScalarProgram* program = evaluator_.program(*signature.instruction->get(attr::to_apply));
+    if (!program) return false;
+    result[0] = values[0];
+    for (size_t i = 1; i < values.size(); ++i) {
+      const std::byte* parameters[] = {result[0].data(), values[i].data()};
+      const int64_t steps[] = {1, 1};
+      ElementBytes sum{};
+      std::byte* results[] = {sum.data()};
+      program->run(1, parameters, steps, results);
+      result[0] = sum;
+    }
+  }
+  done_.emplace(wanted, result[0]);
+  return true;
+}
+
+bool Demand::compute_whole(const Wanted& wanted, std::span<const Wanted> elements) {
+  const Node& node = terms_.node(wanted.tensor);
+  const Signature& signature = terms_.signature(node.signature);
+  std::vector<std::vector<std::byte>> operands;
+  size_t next = 0;
+  for (Handle argument : terms_.arguments(wanted.tensor)) {
+    const Node& from = terms_.node(argument);
+    size_t width = width_of(from.type);
+    std::vector<std::byte>& bytes = operands.emplace_back(static_cast<size_t>(from.count) * width);
+    for (int64_t i = 0; i < from.count; ++i) {
+      std::memcpy(bytes.data() + static_cast<size_t>(i) * width, done_.at(elements[next++]).data(),
+                  width);
+    }
+  }
+  auto results = evaluator_.evaluate(*signature.instruction, operands);
+  if (!results) return false;
+  const std::vector<std::byte>& own = (*results)[static_cast<size_t>(node.number)];
+  size_t width = width_of(node.type);
+  for (int64_t i = 0; i < node.count; ++i) {
+    ElementBytes bytes{};
+    std::memcpy(bytes.data(), own.data() + static_cast<size_t>(i) * width, width);
+    done_.emplace(Wanted{wanted.tensor, i}, bytes);
+  }
+  return true;
+}
+
+std::optional<std::vector<InputPlace>> Demand::inputs_of(Handle tensor, int64_t index,
+                                                         size_t limit) {
+  std::unordered_set<Wanted, WantedHash> seen;
+  std::set<InputPlace> found;
+  std::vector<Wanted> pending{{tensor, index}};
+  while (!pending.empty()) {
+    Wanted wanted = pending.back();
+    pending.pop_back();
+    if (!seen.insert(wanted).second) continue;
+    if (seen.size() > kMaxElements) return std::nullopt;
+    const Node& node = terms_.node(wanted.tensor);
+    if (node.kind == NodeKind::kParameter) {
+      found.insert({wanted.tensor.device, node.number, wanted.index});
+      if (found.size() > limit) return std::nullopt;
+      continue;
+    }
+    if (!parts(wanted, pending)) return std::nullopt;
+  }
+  return std::vector<InputPlace>(found.begin(), found.end());
+}
+
+}  // namespace minihlo::prove

@@ -1,0 +1,70 @@
+// Evaluation by demand: single elements of terms, backwards, on inputs that are zero but for a few
+// elements. What it costs depends on the terms, not on the size of the tensors.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "sim/prove/evaluator.h"
+#include "sim/prove/terms.h"
+
+namespace minihlo::prove {
+
+/// The bytes of one element of any type.
+using ElementBytes = std::array<std::byte, 16>;
+
+/// An element of an input: device, leaf of the parameters, row-major index.
+struct InputPlace {
+  int64_t device;
+  int64_t parameter;
+  int64_t index;
+  auto operator<=>(const InputPlace&) const = default;
+};
+using SparseInputs = std::map<InputPlace, ElementBytes>;
+
+class Demand {
+ public:
+  Demand(Terms& terms, Evaluator& evaluator) : terms_(terms), evaluator_(evaluator) {}
+
+  /// The value of an element; nothing when it hangs on what can't be evaluated (a loop's term, an
+  /// elided constant, something too large).
+  std::optional<ElementBytes> value(Handle tensor, int64_t index, const SparseInputs& inputs);
+
+  /// The input elements that an element's value can depend on, at most `limit`; nothing when there
+  /// are more, or it hangs on what can't be evaluated.
+  std::optional<std::vector<InputPlace>> inputs_of(Handle tensor, int64_t index, size_t limit);
+
+ private:
+  struct Wanted {
+    Handle tensor;
+    int64_t index;
+    bool operator==(const Wanted&) const = default;
+  };
+  struct WantedHash {
+    size_t operator()(const Wanted& wanted) const {
+      return (size_t{wanted.tensor.node} * 0x9E3779B97F4A7C15u) ^
+             (static_cast<size_t>(wanted.tensor.device) << 40) ^
+             static_cast<size_t>(wanted.index) * 0xFF51AFD7ED558CCDu;
+    }
+  };
+
+  // The elements that one is computed from; false when it can't be.
+  bool parts(const Wanted& wanted, std::vector<Wanted>& elements) const;
+  bool compute(const Wanted& wanted, std::span<const Wanted> elements);
+  bool compute_pointwise(const Wanted& wanted, std::span<const Wanted> elements);
+  bool compute_whole(const Wanted& wanted, std::span<const Wanted> elements);
+
+  Terms& terms_;
+  Evaluator& evaluator_;
+  const SparseInputs* inputs_ = nullptr;
+  std::unordered_map<Wanted, ElementBytes, WantedHash> done_;
+};
+
+}  // namespace minihlo::prove

@@ -1,0 +1,268 @@
+#include "sim/prove/element_terms.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "ir/semantics/elementwise.h"
+
+namespace minihlo::prove {
+namespace {
+
+size_t mix(size_t hash, size_t value) {
+  hash ^= value + 0x9E3779B97F4A7C15u + (hash << 6) + (hash >> 2);
+  return hash * 0xFF51AFD7ED558CCDu;
+}
+
+// A sum of more elements than this stays one term.
+constexpr int64_t kMaxSum = int64_t{1} << 16;
+
+int64_t size_along(const Shape* shape, std::span<const int64_t> dims) {
+  int64_t size = 1;
+  for (int64_t dim : dims) size *= shape->dim(dim);
+  return size;
+}
+
+// Multi-index of a row-major index.
+std::vector<int64_t> coordinates(int64_t index, std::span<const int64_t> dims) {
+  std::vector<int64_t> result(dims.size());
+  for (size_t axis = dims.size(); axis-- > 0;) {
+    result[axis] = index % dims[axis];
+    index /= dims[axis];
+  }
+  return result;
+}
+
+int64_t linear(std::span<const int64_t> coordinates, std::span<const int64_t> dims) {
+  int64_t index = 0;
+  for (size_t axis = 0; axis < dims.size(); ++axis) index = index * dims[axis] + coordinates[axis];
+  return index;
+}
+
+bool contains(std::span<const int64_t> list, int64_t value) {
+  return std::ranges::find(list, value) != list.end();
+}
+
+}  // namespace
+
+size_t ElementTerms::KeyHash::operator()(const Key& key) const {
+  size_t hash = key.what;
+  for (uint32_t argument : key.arguments) hash = mix(hash, argument);
+  return hash;
+}
+
+size_t ElementTerms::WantedHash::operator()(const Wanted& wanted) const {
+  return mix(mix(wanted.tensor.node, static_cast<uint32_t>(wanted.tensor.device)),
+             static_cast<size_t>(wanted.index));
+}
+
+uint32_t ElementTerms::intern(Key key) {
+  auto number = static_cast<uint32_t>(numbers_.size());
+  return numbers_.try_emplace(std::move(key), number).first->second;
+}
+
+std::optional<uint32_t> ElementTerms::element(Handle tensor, int64_t index) {
+  // An element is worked out when those that it is made of are; a stack keeps that from being a
+  // recursion as deep as the terms are.
+  std::vector<Wanted> pending{{tensor, index}};
+  std::vector<Wanted> elements;
+  while (!pending.empty()) {
+    if (done_.size() > kMaxTerms || pending.size() > kMaxTerms) return std::nullopt;
+    Wanted wanted = pending.back();
+    if (done_.contains(wanted)) {
+      pending.pop_back();
+      continue;
+    }
+    elements.clear();
+    Key key{0, {}};
+    parts(wanted, elements, key);
+    size_t before = pending.size();
+    for (const Wanted& part : elements) {
+      if (!done_.contains(part)) pending.push_back(part);
+    }
+    if (pending.size() > before) continue;
+    pending.pop_back();
+    const Node& node = terms_.node(wanted.tensor);
+    if (node.kind == NodeKind::kAssembled) {
+      done_.emplace(wanted, done_.at(elements[0]));
+      continue;
+    }
+    for (const Wanted& part : elements) key.arguments.push_back(done_.at(part));
+    if (std::optional<uint32_t> same = simplified(wanted, key)) {
+      done_.emplace(wanted, *same);
+      continue;
+    }
+    if (node.kind == NodeKind::kApply && terms_.signature(node.signature).commutative &&
+        !std::ranges::is_sorted(key.arguments)) {
+      rules_.insert("commute");
+      std::ranges::sort(key.arguments);
+    }
+    done_.emplace(wanted, intern(std::move(key)));
+  }
+  return done_.at({tensor, index});
+}
+
+void ElementTerms::parts(const Wanted& wanted, std::vector<Wanted>& elements, Key& key) {
+  const Node& node = terms_.node(wanted.tensor);
+  auto index_words = [&] {
+    key.arguments.push_back(static_cast<uint32_t>(wanted.index));
+    key.arguments.push_back(static_cast<uint32_t>(wanted.index >> 32));
+  };
+  if (node.kind == NodeKind::kLiteral) {
+    key.what = terms_.signature(fmt::format("element literal {}", to_string(node.type)));
+    auto width = static_cast<size_t>(info(node.type).bytes);
+    for (size_t at = 0; at < width; at += 4) {
+      uint32_t part = 0;
+      std::memcpy(&part, node.bytes.data() + static_cast<size_t>(wanted.index) * width + at,
+                  std::min<size_t>(4, width - at));
+      key.arguments.push_back(part);
+    }
+    return;
+  }
+  if (node.kind == NodeKind::kAssembled) {
+    Tensor const& tensor = *node.tensor;
+    Place place = place_of(tensor, wanted.index);
+    Handle source = Terms::resolve(tensor.pieces[place.piece].source, wanted.tensor.device);
+    elements.push_back({source, place.source_index});
+    return;
+  }
+  if (node.kind == NodeKind::kApply) {
+    const Signature& signature = terms_.signature(node.signature);
+    if (signature.kind == Signature::Kind::kPointwise || signature.kind == Signature::Kind::kFold) {
+      key.what = node.signature;
+      for (Handle argument : terms_.arguments(wanted.tensor)) {
+        elements.push_back({argument, terms_.node(argument).count == 1 ? 0 : wanted.index});
+      }
+      return;
+    }
+    const Instruction* instruction = signature.instruction;
+    if (instruction && instruction->opcode() == Opcode::kDot && instruction->operand_count() == 2 &&
+        size_along(instruction->operand(0)->shape(),
+                   instruction->get(attr::lhs_contracting_dims)) <= kMaxSum) {
+      return dot_parts(wanted, *instruction, elements, key);
+    }
+    if (instruction && instruction->opcode() == Opcode::kReduce &&
+        instruction->operand_count() == 2 &&
+        size_along(instruction->operand(0)->shape(), instruction->get(attr::dimensions)) <=
+            kMaxSum) {
+      return reduce_parts(wanted, *instruction, elements, key);
+    }
+  }
+  key.what = terms_.signature("element of");
+  key.arguments = {wanted.tensor.node, static_cast<uint32_t>(wanted.tensor.device)};
+  index_words();
+}
+
+// The products in the order in which they are summed (docs/numerics.md), two elements each.
+void ElementTerms::dot_parts(const Wanted& wanted, const Instruction& dot,
+                             std::vector<Wanted>& elements, Key& key) {
+  std::vector<Handle> arguments = terms_.arguments(wanted.tensor);
+  const Shape* lhs = dot.operand(0)->shape();
+  const Shape* rhs = dot.operand(1)->shape();
+  std::span<const int64_t> lhs_batch = dot.get(attr::lhs_batch_dims);
+  std::span<const int64_t> rhs_batch = dot.get(attr::rhs_batch_dims);
+  std::span<const int64_t> lhs_sum = dot.get(attr::lhs_contracting_dims);
+  std::span<const int64_t> rhs_sum = dot.get(attr::rhs_contracting_dims);
+  std::string name =
+      fmt::format("element dot {} {} {}", to_string(lhs->element_type()),
+                  to_string(rhs->element_type()), to_string(dot.shape()->element_type()));
+  for (std::string_view word : dot.get(attr::operand_precision)) name += fmt::format(" {}", word);
+  name += fmt::format(" {}", dot.get(attr::algorithm));
+  key.what = terms_.signature(std::move(name));
+
+  std::vector<int64_t> at = coordinates(wanted.index, dot.shape()->dims());
+  std::vector<int64_t> left(lhs->dims().size(), 0), right(rhs->dims().size(), 0);
+  size_t next = 0;
+  for (size_t i = 0; i < lhs_batch.size(); ++i, ++next) {
+    left[static_cast<size_t>(lhs_batch[i])] = at[next];
+    right[static_cast<size_t>(rhs_batch[i])] = at[next];
+  }
+  auto free = [&](std::vector<int64_t>& own, std::span<const int64_t> batch,
+                  std::span<const int64_t> sum) {
+    for (size_t axis = 0; axis < own.size(); ++axis) {
+      auto number = static_cast<int64_t>(axis);
+      if (!contains(batch, number) && !contains(sum, number)) own[axis] = at[next++];
+    }
+  };
+  free(left, lhs_batch, lhs_sum);
+  free(right, rhs_batch, rhs_sum);
+  std::vector<int64_t> sizes;
+  int64_t products = 1;
+  for (int64_t axis : lhs_sum) {
+    sizes.push_back(lhs->dim(axis));
+    products *= sizes.back();
+  }
+  for (int64_t i = 0; i < products; ++i) {
+    std::vector<int64_t> summed = coordinates(i, sizes);
+    for (size_t k = 0; k < summed.size(); ++k) {
+      left[static_cast<size_t>(lhs_sum[k])] = summed[k];
+      right[static_cast<size_t>(rhs_sum[k])] = summed[k];
+    }
+    elements.push_back({arguments[0], linear(left, lhs->dims())});
+    elements.push_back({arguments[1], linear(right, rhs->dims())});
+  }
+}
+
+// The start value, then the elements in row-major order of the reduced dimensions.
+void ElementTerms::reduce_parts(const Wanted& wanted, const Instruction& reduce,
+                                std::vector<Wanted>& elements, Key& key) {
+  std::vector<Handle> arguments = terms_.arguments(wanted.tensor);
+  const Shape* from = reduce.operand(0)->shape();
+  std::span<const int64_t> reduced = reduce.get(attr::dimensions);
+  const std::string& whole = terms_.signature(terms_.node(wanted.tensor).signature).key;
+  // The called computation stands in braces at the end of the key.
+  key.what = terms_.signature(fmt::format("element reduce {} {}", to_string(from->element_type()),
+                                          std::string_view(whole).substr(whole.rfind('{'))));
+  std::vector<int64_t> at = coordinates(wanted.index, reduce.shape()->dims());
+  std::vector<int64_t> own(from->dims().size(), 0);
+  std::vector<int64_t> sizes, axes;
+  int64_t count = 1;
+  size_t next = 0;
+  for (size_t axis = 0; axis < own.size(); ++axis) {
+    if (contains(reduced, static_cast<int64_t>(axis))) {
+      sizes.push_back(from->dim(static_cast<int64_t>(axis)));
+      axes.push_back(static_cast<int64_t>(axis));
+      count *= sizes.back();
+    } else {
+      own[axis] = at[next++];
+    }
+  }
+  elements.push_back({arguments[1], 0});
+  for (int64_t i = 0; i < count; ++i) {
+    std::vector<int64_t> summed = coordinates(i, sizes);
+    for (size_t k = 0; k < summed.size(); ++k) own[static_cast<size_t>(axes[k])] = summed[k];
+    elements.push_back({arguments[0], linear(own, from->dims())});
+  }
+}
+
+// The element that this one is equal to because another argument is neutral.
+std::optional<uint32_t> ElementTerms::simplified(const Wanted& wanted, const Key& key) {
+  const Node& node = terms_.node(wanted.tensor);
+  if (node.kind != NodeKind::kApply) return std::nullopt;
+  const Signature& signature = terms_.signature(node.signature);
+  if (signature.kind != Signature::Kind::kPointwise) return std::nullopt;
+  std::vector<std::optional<std::span<const std::byte>>> known;
+  std::vector<Handle> arguments = terms_.arguments(wanted.tensor);
+  for (Handle argument : arguments) {
+    int64_t index = terms_.node(argument).count == 1 ? 0 : wanted.index;
+    Handle source = argument;
+    if (terms_.node(argument).kind == NodeKind::kAssembled) {
+      const Tensor& tensor = *terms_.node(argument).tensor;
+      Place place = place_of(tensor, index);
+      source = Terms::resolve(tensor.pieces[place.piece].source, argument.device);
+      index = place.source_index;
+    }
+    known.emplace_back();
+    const Node& from = terms_.node(source);
+    if (from.kind != NodeKind::kLiteral) continue;
+    auto width = static_cast<size_t>(info(from.type).bytes);
+    known.back() = from.bytes.subspan(static_cast<size_t>(index) * width, width);
+  }
+  PointFunction function{node.signature, node.type, signature.instruction->opcode()};
+  int same = neutral_argument(function, terms_.node(arguments.back()).type, known, rules_);
+  if (same < 0) return std::nullopt;
+  return key.arguments[static_cast<size_t>(same)];
+}
+
+}  // namespace minihlo::prove

@@ -1,0 +1,63 @@
+// Terms of single elements: the last resort where tensors look different.
+//
+// An element of a function that works element by element is that function of elements; of a dot it
+// is a chain of products; of movement it is another element. So whatever way a result was put
+// together, its elements come out the same if they are.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "sim/prove/evaluator.h"
+#include "sim/prove/pointwise.h"
+#include "sim/prove/terms.h"
+
+namespace minihlo::prove {
+
+class ElementTerms {
+ public:
+  /// More terms than this are not made.
+  static constexpr size_t kMaxTerms = size_t{1} << 22;
+
+  ElementTerms(Terms& terms, RuleNames& rules) : terms_(terms), rules_(rules) {}
+
+  /// The number of an element's term; equal numbers mean equal values. Nothing when there would be
+  /// too many terms.
+  std::optional<uint32_t> element(Handle tensor, int64_t index);
+
+ private:
+  struct Key {
+    uint32_t what;  // a signature, or what kind of leaf
+    std::vector<uint32_t> arguments;
+    bool operator==(const Key&) const = default;
+  };
+  struct KeyHash {
+    size_t operator()(const Key& key) const;
+  };
+  struct Wanted {
+    Handle tensor;
+    int64_t index;
+    bool operator==(const Wanted&) const = default;
+  };
+  struct WantedHash {
+    size_t operator()(const Wanted& wanted) const;
+  };
+
+  // The elements that an element is made of, in order; what they are put together by.
+  void parts(const Wanted& wanted, std::vector<Wanted>& elements, Key& key);
+  void dot_parts(const Wanted& wanted, const Instruction& dot, std::vector<Wanted>& elements,
+                 Key& key);
+  void reduce_parts(const Wanted& wanted, const Instruction& reduce, std::vector<Wanted>& elements,
+                    Key& key);
+  std::optional<uint32_t> simplified(const Wanted& wanted, const Key& key);
+  uint32_t intern(Key key);
+
+  Terms& terms_;
+  RuleNames& rules_;
+  std::unordered_map<Wanted, uint32_t, WantedHash> done_;
+  std::unordered_map<Key, uint32_t, KeyHash> numbers_;
+};
+
+}  // namespace minihlo::prove

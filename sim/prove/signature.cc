@@ -1,0 +1,113 @@
+// What identifies the function that an instruction computes: its opcode, attributes and shapes, and
+// the computations that it calls, as terms over their parameters.
+#include <fmt/format.h>
+
+#include "ir/text/printer.h"
+#include "sim/prove/term_domain.h"
+
+namespace minihlo::prove {
+namespace {
+
+// Bit for bit, given that any NaN equals any NaN (docs/numerics.md).
+bool is_commutative(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kAdd:
+    case Opcode::kAnd:
+    case Opcode::kMaximum:
+    case Opcode::kMinimum:
+    case Opcode::kMultiply:
+    case Opcode::kMulhi:
+    case Opcode::kOr:
+    case Opcode::kXor:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+tl::expected<uint32_t, Stop> TermDomain::signature(const Instruction& instruction) {
+  if (auto found = signatures_.find(&instruction); found != signatures_.end()) {
+    return found->second;
+  }
+  std::string key(to_string(instruction.opcode()));
+  bool pointwise = info(instruction.opcode()).family == Family::kElementwise;
+  auto add_shape = [&](const Shape* shape) {
+    key += ' ';
+    // What works element by element is the same function whatever the dimensions.
+    if (pointwise) {
+      key += to_string(shape->element_type());
+    } else {
+      append(key, shape, false);
+    }
+  };
+  for (const Instruction* operand : instruction.operands()) add_shape(operand->shape());
+  add_shape(instruction.shape());
+  auto add_attribute = [&](AttributeId id) {
+    const Attribute* attribute = find_attribute(instruction.attributes(), id);
+    if (!attribute) return;
+    AttributeKind kind = info(id).kind;
+    if (kind != AttributeKind::kComputation && kind != AttributeKind::kComputations) {
+      key += ' ';
+      key += print_text(*attribute);
+    }
+  };
+  for (const AttributeUse& use : info(instruction.opcode()).attributes) {
+    if (use.id == AttributeId::comparison_type || use.id == AttributeId::result_accuracy) continue;
+    add_attribute(use.id);
+  }
+  if (instruction.opcode() == Opcode::kCompare) {
+    key += ' ';
+    key += word(AttributeId::comparison_type, static_cast<int64_t>(instruction.comparison_type()));
+  }
+  if (instruction.opcode() == Opcode::kCustomCall) add_attribute(AttributeId::backend_config);
+  for (const Computation* called : instruction.called_computations()) {
+    tl::expected<std::string, Stop> region = region_key(*called);
+    if (!region) return tl::unexpected(std::move(region.error()));
+    key += " {" + *region + '}';
+  }
+  Signature made{std::move(key)};
+  made.instruction = &instruction;
+  if (pointwise) {
+    made.kind = Signature::Kind::kPointwise;
+    made.commutative =
+        is_commutative(instruction.opcode()) && !is_complex(instruction.shape()->element_type());
+  }
+  uint32_t number = terms_.signature(std::move(made));
+  signatures_.emplace(&instruction, number);
+  return number;
+}
+
+tl::expected<std::string, Stop> TermDomain::region_key(const Computation& computation) {
+  if (auto found = region_keys_.find(&computation); found != region_keys_.end()) {
+    return found->second;
+  }
+  // A level of its own: nothing within can meet the placeholders of loops around.
+  constexpr int64_t kRegionLevel = UINT32_MAX;
+  std::vector<Val> arguments;
+  int64_t number = 0;
+  for (const Instruction* parameter : computation.parameters()) {
+    std::vector<Array> leaves;
+    for (const Shape* leaf : leaf_shapes(parameter->shape())) {
+      leaves.emplace_back(terms_.placeholder(kRegionLevel, number++, Handle::kNoDevice,
+                                             leaf->element_type(), leaf->element_count()));
+    }
+    Array* next = leaves.data();
+    arguments.push_back(value_from_leaves<Array>(parameter->shape(), next));
+  }
+  ++region_depth_;
+  const int device = 0;
+  tl::expected<Val, Stop> result =
+      walker_->run(computation, std::move(arguments), std::span(&device, 1));
+  --region_depth_;
+  if (!result) return tl::unexpected(std::move(result.error()));
+  std::vector<Array> leaves;
+  append_leaves(*result, leaves);
+  std::string key;
+  for (const Array& leaf : leaves) key += fmt::format("{} ", leaf[0].node);
+  region_keys_.emplace(&computation, key);
+  return key;
+}
+
+}  // namespace minihlo::prove

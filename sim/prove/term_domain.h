@@ -1,0 +1,117 @@
+// The domain of terms: what the walker makes of a module where values are terms over the inputs.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <tl/expected.hpp>
+
+#include "ir/semantics/mesh.h"
+#include "sim/device_vector.h"
+#include "sim/prove/evaluator.h"
+#include "sim/prove/pointwise.h"
+#include "sim/prove/terms.h"
+#include "sim/walker.h"
+
+namespace minihlo::prove {
+
+/// How loops become terms.
+enum class LoopMode : uint8_t {
+  kTerms,   // by induction: the body is run once, on placeholders; see loop.cc
+  kWalked,  // trip by trip, which needs tests that are known
+};
+
+class TermDomain {
+ public:
+  using Array = DeviceVector<Handle>;
+  using Val = Value<Array>;
+  using Leaves = tl::expected<std::vector<Array>, Stop>;
+
+  TermDomain(const Mesh& mesh, Terms& terms, Evaluator& evaluator, RuleNames& rules, LoopMode mode)
+      : mesh_(mesh), terms_(terms), evaluator_(evaluator), rules_(rules), mode_(mode) {}
+
+  // What the walker asks for (sim/walker.h).
+  static bool is_set(const Array& array) { return array.is_set(); }
+  static Array select(const Array& array, std::span<const int> positions) {
+    return array.select(positions);
+  }
+  static Array join(std::span<const Array* const> parts,
+                    std::span<const std::vector<int>> positions, int count) {
+    return Array::join(parts, positions, count);
+  }
+  Leaves apply(const Instruction& instruction, std::span<Operand<Array>> operands,
+               std::span<const int> devices);
+  Leaves collective(const Instruction& instruction, std::span<const Array> operands,
+                    const Gathering& gathering);
+  std::optional<std::vector<int64_t>> known(const Array& array) const;
+  std::optional<tl::expected<Val, Stop>> loop(Walker<TermDomain>& walker, const Instruction& loop,
+                                              Val& state, std::span<const int> devices);
+  tl::expected<Val, Stop> conditional(Walker<TermDomain>& walker, const Instruction& instruction,
+                                      const Array& test, std::vector<Val> arguments,
+                                      std::span<const int> devices);
+
+  /// Whether some loop became a term: walking it could tell more.
+  bool has_loop_terms() const { return has_loop_terms_; }
+  void set_walker(Walker<TermDomain>& walker) { walker_ = &walker; }
+
+ private:
+  using Handles = tl::expected<std::vector<Handle>, Stop>;
+  using OnDevice = std::function<Handles(std::span<const Handle> operands)>;
+
+  // apply.cc
+  Leaves on_each_device(std::span<Operand<Array>> operands, size_t device_count,
+                        const OnDevice& function);
+  Handles apply_once(const Instruction& instruction, std::span<const Handle> operands);
+  tl::expected<Array, Stop> ids(const Instruction& instruction, std::span<const int> devices);
+  std::vector<Handle> constant(const Literal& literal);
+  Handle iota(const Instruction& instruction);
+  /// The result of movement; nothing where it depends on values that are not known.
+  std::optional<Handle> moved(const Instruction& instruction, std::span<const Handle> operands);
+  std::optional<Handle> move(const Movement& movement, std::span<const Handle> operands,
+                             ElementType type);
+  tl::expected<std::optional<Handle>, Stop> pointwise(const Instruction& instruction,
+                                                      std::span<const Handle> operands);
+  Handles opaque(const Instruction& instruction, std::span<const Handle> operands);
+
+  // collective.cc
+  Leaves moved_between(const Instruction& instruction, std::span<const Array> operands,
+                       const Gathering& gathering);
+  Leaves reduced_between(const Instruction& instruction, std::span<const Array> operands,
+                         const Gathering& gathering);
+  tl::expected<PointFunction, Stop> reducer(const Instruction& instruction, ElementType type,
+                                            size_t members);
+
+  // signature.cc
+  /// What identifies the function that an instruction computes, given its arguments.
+  tl::expected<uint32_t, Stop> signature(const Instruction& instruction);
+  tl::expected<std::string, Stop> region_key(const Computation& computation);
+
+  // loop.cc
+  class LoopInduction;
+
+  const Mesh& mesh_;
+  Terms& terms_;
+  Evaluator& evaluator_;
+  RuleNames& rules_;
+  const LoopMode mode_;
+  Walker<TermDomain>* walker_ = nullptr;
+  int64_t level_ = 0;         // loops around that are being made terms
+  int64_t region_depth_ = 0;  // called computations around that are being made keys
+  int64_t collectives_ = 0;   // how many were met so far
+  bool has_loop_terms_ = false;
+  std::unordered_map<const Instruction*, uint32_t> signatures_;
+  std::unordered_map<const Computation*, std::string> region_keys_;
+  std::unordered_map<const Instruction*, ElementwiseOp> elementwise_ops_;
+};
+
+/// The leaves of a shape, in order.
+std::vector<const Shape*> leaf_shapes(const Shape* shape);
+
+}  // namespace minihlo::prove

@@ -1,0 +1,286 @@
+// minihlo equiv: whether two modules compute the same.
+#include <chrono>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "ir/diagnostics.h"
+#include "ir/verifier.h"
+#include "passes/pipeline.h"
+#include "sim/prove/equivalence.h"
+#include "sim/walk.h"
+#include "tools/command.h"
+#include "tools/json_out.h"
+#include "tools/module_file.h"
+
+namespace minihlo {
+namespace {
+
+using prove::Counterexample;
+using prove::EquivalenceResult;
+using prove::Verdict;
+
+// Elements of the inputs that the text report lists.
+constexpr size_t kListedInputs = 20;
+
+class Equiv : public Command {
+ public:
+  CommandText text() const override {
+    return {
+        .name = "equiv",
+        .summary = "prove or refute that two modules compute the same",
+        .description =
+            "Compares every output element of every device of A and B, for every input; with\n"
+            "--passes, of A and what the passes make of it. The verdicts, and exit codes:\n"
+            "\n"
+            "  proved       0  the same term in both: equal bit for bit (any NaN equals any NaN)\n"
+            "  refuted      1  with inputs on which they differ, shrunk and replayed\n"
+            "  tested       3  no proof, and no difference in random runs (or by rounding only)\n"
+            "  unsupported  4  names what was not understood\n"
+            "  invalid      2  bad input, or both modules fail alike\n"
+            "\n"
+            "The mesh is what the headers say, unless --replicas and --partitions say otherwise.\n"
+            "Inputs are free on every device.",
+        .examples =
+            "  minihlo equiv before.hlo after.hlo\n"
+            "  minihlo equiv a.hlo --passes=collective-permute-to-all-gather\n"
+            "  minihlo equiv a.hlo --passes='collective-permute-to-all-gather{preset=neuron-2.24}'"
+            "\n"
+            "  minihlo equiv a.hlo b.hlo --partitions=64 --json",
+    };
+  }
+
+  void declare(Arguments& arguments) override {
+    arguments.positional("A", first_, "the first module; - is standard input");
+    arguments.positional("B", second_, "the second module", false);
+    arguments.option("--passes", "P", passes_, "compare A with what these passes make of it");
+    arguments.option("--replicas", "R", replicas_, "replicas, if not the headers'", 1);
+    arguments.option("--partitions", "P", partitions_, "partitions, if not the headers'", 1);
+    arguments.flag("--bits", options_.bits, "differences by rounding refute, too");
+    arguments.flag("--allow-rounding", allow_rounding_, "proved-up-to-rounding exits with 0");
+    arguments.flag("--self-check", self_check_, "first compare each module with itself");
+    arguments.option("--tests", "K", tests_, "random runs where there is no proof (default: 20)",
+                     0);
+    arguments.option("--seed", "S", options_.seed, "of the random runs (default: 1)");
+    arguments.size("--max-memory", "SIZE", options_.max_memory,
+                   "bytes that a run may take (default: four fifths of the machine's)");
+    arguments.option("--max-steps", "N", options_.max_steps,
+                     "instructions that a walk may take, each once a strand", 1);
+    arguments.option("--timeout", "SECONDS", timeout_, "give up after this time");
+    arguments.flag("--json", json_, "print one JSON document and nothing else");
+    arguments.flag("--verbose", verbose_, "say on standard error what the passes do");
+  }
+
+  ExitCode run() override {
+    if (second_.empty() == passes_.empty()) {
+      print_error("equiv: give a second module or --passes=P, one of the two");
+      return ExitCode::kInvalid;
+    }
+    if (timeout_ > 0) {
+      options_.deadline = std::chrono::steady_clock::now() +
+                          std::chrono::microseconds(static_cast<int64_t>(timeout_ * 1e6));
+    }
+    options_.tests = static_cast<int>(std::min<int64_t>(tests_, 1000000));
+    ModuleFile first = read_module(first_);
+    if (!has_module(first)) return ExitCode::kInvalid;
+    ModuleFile second = second_module(*first.module);
+    if (!has_module(second)) return ExitCode::kInvalid;
+    if (!set_mesh(*first.module, *second.module)) return ExitCode::kInvalid;
+    if (!is_valid(first) || !is_valid(second)) return ExitCode::kInvalid;
+    const Module* before = first.module.get();
+    const Module* after = second.module.get();
+
+    if (self_check_) {
+      for (const Module* module : {before, after}) {
+        EquivalenceResult self = prove::check_equivalence(*module, *module, options_);
+        if (self.verdict == Verdict::kProved) continue;
+        print_error(fmt::format("the {} module compared with itself is {}: {}",
+                                module == before ? "first" : "second", to_string(self.verdict),
+                                self.reason));
+        return ExitCode::kUndecided;
+      }
+    }
+    EquivalenceResult result = prove::check_equivalence(*before, *after, options_);
+    std::string out = json_ ? json_report(result) : text_report(result);
+    if (!write_output("-", out)) return ExitCode::kInvalid;
+    return static_cast<ExitCode>(prove::exit_code(result.verdict, allow_rounding_));
+  }
+
+ private:
+  // Prints why there is none.
+  static bool has_module(const ModuleFile& file) {
+    if (file.module) return true;
+    if (!file.unreadable.empty()) print_error(file.unreadable);
+    fmt::print(stderr, "{}", file.diagnostics.to_string());
+    return false;
+  }
+
+  ModuleFile second_module(const Module& before) {
+    if (!second_.empty()) return read_module(second_, {before.shape_pool()});
+    std::shared_ptr<const Source> source = Source::from_string("--passes", passes_);
+    ModuleFile made{passes_, "", Diagnostics(source), nullptr};
+    std::optional<Pipeline> pipeline = parse_pipeline(source, made.diagnostics);
+    if (!pipeline) return made;
+    std::unique_ptr<Module> after = before.clone();
+    PassContext context;
+    context.replicas = replicas_;
+    context.partitions = partitions_;
+    if (verbose_) context.log = [](std::string_view line) { fmt::print(stderr, "{}\n", line); };
+    auto done = run_pipeline(*after, *pipeline, context, false);
+    if (!done) {
+      made.unreadable = done.error();
+      return made;
+    }
+    made.diagnostics = Diagnostics();
+    made.module = std::move(after);
+    return made;
+  }
+
+  bool set_mesh(const Module& before, const Module& after) {
+    auto count = [](int64_t given, int64_t a, int64_t b) {
+      return given > 0 ? given : a == b ? a : -1;
+    };
+    int64_t replicas = count(replicas_, before.replica_count(), after.replica_count());
+    int64_t partitions = count(partitions_, before.num_partitions(), after.num_partitions());
+    if (replicas < 0 || partitions < 0) {
+      print_error(fmt::format(
+          "equiv: the meshes differ: {} x {} and {} x {}; --replicas and --partitions give one",
+          before.replica_count(), before.num_partitions(), after.replica_count(),
+          after.num_partitions()));
+      return false;
+    }
+    auto mesh = make_mesh(replicas, partitions);
+    if (!mesh) {
+      print_error("equiv: " + mesh.error());
+      return false;
+    }
+    options_.mesh = *mesh;
+    return true;
+  }
+
+  bool is_valid(ModuleFile& file) const {
+    verify(*file.module, {options_.mesh.replicas, options_.mesh.partitions}, file.diagnostics);
+    if (file.diagnostics.ok()) return true;
+    fmt::print(stderr, "{}", file.diagnostics.to_string());
+    print_error(fmt::format("equiv: {} is not valid", file.path));
+    return false;
+  }
+
+  std::string text_report(const EquivalenceResult& result) const {
+    std::string out = fmt::format("{}: {}\n", to_string(result.verdict), result.reason);
+    if (result.verdict == Verdict::kProved) {
+      out += fmt::format("  {} outputs on {} replicas x {} partitions, {} terms\n", result.outputs,
+                         options_.mesh.replicas, options_.mesh.partitions, result.terms);
+    }
+    if (!result.rules.empty()) out += fmt::format("  rules: {}\n", fmt::join(result.rules, ", "));
+    for (const std::string& assumption : result.assumptions) {
+      out += fmt::format("  assumed: {}\n", assumption);
+    }
+    if (result.counterexample) out += counterexample_text(*result.counterexample);
+    return out;
+  }
+
+  std::string counterexample_text(const Counterexample& found) const {
+    std::string out;
+    if (!found.report.empty()) {
+      out += fmt::format("  {}\n", found.report);
+    } else {
+      out +=
+          fmt::format("  {}, output {} {}, index [{}]\n", device_name(options_.mesh, found.device),
+                      found.output, found.output_shape, fmt::join(found.index, ","));
+      const char* names[2] = {"first ", "second"};
+      for (int side = 0; side < 2; ++side) {
+        out += fmt::format("    {}  {}", names[side], found.values[side]);
+        if (!found.paths[side].empty()) out += fmt::format("    from {}", found.paths[side]);
+        out += '\n';
+      }
+    }
+    if (!found.inputs.empty()) out += "  inputs, zero but for\n";
+    for (size_t i = 0; i < found.inputs.size(); ++i) {
+      if (i == kListedInputs) {
+        out += fmt::format("    ... and {} more (--json lists all)\n", found.inputs.size() - i);
+        break;
+      }
+      const prove::InputElement& input = found.inputs[i];
+      out += fmt::format("    {}, parameter leaf {}, element {}: {}\n",
+                         device_name(options_.mesh, input.device), input.parameter, input.index,
+                         input.value);
+    }
+    if (!found.first_difference.empty()) {
+      out += fmt::format("  the first value that differs: {}\n", found.first_difference);
+    }
+    out += fmt::format("  replayed: {}\n", found.replay);
+    return out;
+  }
+
+  std::string json_report(const EquivalenceResult& result) const {
+    auto list = [](const auto& texts) {
+      Json json = Json::array();
+      for (const std::string& text : texts) json.push(text);
+      return json;
+    };
+    Json json = Json::object();
+    json.set("verdict", to_string(result.verdict));
+    json.set("reason", result.reason);
+    json.set("replicas", options_.mesh.replicas);
+    json.set("partitions", options_.mesh.partitions);
+    json.set("outputs", result.outputs);
+    json.set("terms", result.terms);
+    json.set("tests", result.tests);
+    json.set("assumptions", list(result.assumptions));
+    json.set("rules", list(result.rules));
+    json.set("relaxations", list(result.relaxations));
+    if (!result.unsupported.empty()) json.set("unsupported", result.unsupported);
+    if (result.counterexample)
+      json.set("counterexample", counterexample_json(*result.counterexample));
+    return json.text();
+  }
+
+  Json counterexample_json(const Counterexample& found) const {
+    Json json = Json::object();
+    if (!found.report.empty()) {
+      json.set("report", found.report);
+    } else {
+      json.set("device", found.device);
+      json.set("replica", options_.mesh.replica(found.device));
+      json.set("partition", options_.mesh.partition(found.device));
+      json.set("output", found.output);
+      Json index = Json::array();
+      for (int64_t i : found.index) index.push(i);
+      json.set("index", std::move(index));
+      Json values = Json::array(), paths = Json::array();
+      for (int side = 0; side < 2; ++side) {
+        values.push(found.values[side]);
+        paths.push(found.paths[side]);
+      }
+      json.set("values", std::move(values));
+      json.set("paths", std::move(paths));
+    }
+    Json inputs = Json::array();
+    for (const prove::InputElement& input : found.inputs) {
+      Json element = Json::object();
+      element.set("device", input.device);
+      element.set("parameter", input.parameter);
+      element.set("element", input.index);
+      element.set("value", input.value);
+      inputs.push(std::move(element));
+    }
+    json.set("inputs", std::move(inputs));
+    if (!found.first_difference.empty()) json.set("first_difference", found.first_difference);
+    json.set("replay", found.replay);
+    return json;
+  }
+
+  std::string first_, second_, passes_;
+  int64_t replicas_ = 0, partitions_ = 0;
+  int64_t tests_ = 20;
+  double timeout_ = 0;
+  bool allow_rounding_ = false, self_check_ = false, json_ = false, verbose_ = false;
+  prove::EquivalenceOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_equiv() { return std::make_unique<Equiv>(); }
+
+}  // namespace minihlo
