@@ -1,6 +1,7 @@
 // Collectives on buffers: what the members of each group hand in, and what each gets.
 #include <fmt/format.h>
 
+#include "ir/semantics/collective_forms.h"
 #include "ir/semantics/groups.h"
 #include "sim/run/distinct.h"
 #include "sim/run/domain.h"
@@ -20,7 +21,7 @@ class CollectiveRun {
         operands_(operands),
         gathering_(gathering),
         call_{instruction, context, {}, {}, {}, {}} {
-    const Shape* shape = instruction.shape();
+    const Shape* shape = collective_result_shape(instruction);
     if (shape->is_tuple()) {
       shapes_.assign(shape->elements().begin(), shape->elements().end());
     } else {
@@ -44,7 +45,7 @@ class CollectiveRun {
 
  private:
   KernelResult prepare() {
-    switch (instruction_.opcode()) {
+    switch (collective_opcode(instruction_.opcode())) {
       case Opcode::kCollectivePermute:
         return permute();
       case Opcode::kCollectiveBroadcast:
