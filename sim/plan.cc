@@ -1,8 +1,82 @@
 #include "sim/plan.h"
 
 #include <algorithm>
+#include <set>
 
 namespace minihlo {
+
+const Instruction* recv_of(const Instruction& recv_done) {
+  const Instruction* at = recv_done.operand(0);
+  while (at->opcode() == Opcode::kGetTupleElement || at->opcode() == Opcode::kOptimizationBarrier) {
+    at = at->operand(0);
+  }
+  return at->opcode() == Opcode::kRecv ? at : nullptr;
+}
+
+namespace {
+
+// By number of a recv-done: the send whose data it may show. Null where no or several sends of the
+// computation have its channel.
+std::vector<const Instruction*> partners(const Computation& computation) {
+  std::vector<const Instruction*> result(computation.size(), nullptr);
+  for (const Instruction* instruction : computation.instructions()) {
+    if (instruction->opcode() != Opcode::kRecvDone) continue;
+    const Instruction* recv = recv_of(*instruction);
+    if (!recv || recv->get(attr::is_host_transfer)) continue;
+    int count = 0;
+    for (const Instruction* send : computation.instructions()) {
+      if (send->opcode() != Opcode::kSend || send->get(attr::is_host_transfer)) continue;
+      if (send->find(attr::channel_id) != recv->find(attr::channel_id)) continue;
+      result[instruction->number()] = send;
+      ++count;
+    }
+    if (count != 1) result[instruction->number()] = nullptr;
+  }
+  return result;
+}
+
+// Moves what depends on a recv-done behind the send. Where the send depends on the recv-done, or
+// nothing is to be moved, the order stays.
+void settle_receives(const std::vector<const Instruction*>& sends,
+                     std::vector<const Instruction*>& order) {
+  const size_t count = order.size();
+  std::vector<size_t> place(count);
+  for (size_t at = 0; at < count; ++at) place[order[at]->number()] = at;
+  bool settled = true;
+  for (size_t number = 0; number < count; ++number) {
+    settled = settled && (!sends[number] || place[sends[number]->number()] < place[number]);
+  }
+  if (settled) return;
+  std::vector<std::vector<size_t>> users(count);  // by place
+  std::vector<int> waits(count, 0);
+  auto depends = [&](const Instruction* on, const Instruction* user) {
+    users[place[on->number()]].push_back(place[user->number()]);
+    ++waits[place[user->number()]];
+  };
+  for (const Instruction* instruction : order) {
+    for (const Instruction* operand : instruction->operands()) depends(operand, instruction);
+    for (const Instruction* before : instruction->get(attr::control_predecessors)) {
+      depends(before, instruction);
+    }
+    if (const Instruction* send = sends[instruction->number()]) depends(send, instruction);
+  }
+  std::vector<const Instruction*> sorted;
+  std::set<size_t> ready;
+  for (size_t at = 0; at < count; ++at) {
+    if (waits[at] == 0) ready.insert(at);
+  }
+  while (!ready.empty()) {
+    size_t at = *ready.begin();
+    ready.erase(ready.begin());
+    sorted.push_back(order[at]);
+    for (size_t user : users[at]) {
+      if (--waits[user] == 0) ready.insert(user);
+    }
+  }
+  if (sorted.size() == count) order = std::move(sorted);
+}
+
+}  // namespace
 
 Plan make_plan(const Computation& computation) {
   size_t count = computation.size();
@@ -31,11 +105,15 @@ Plan make_plan(const Computation& computation) {
     }
   }
 
+  const std::vector<const Instruction*> sends = partners(computation);
+  settle_receives(sends, order);
+
   constexpr size_t kNever = SIZE_MAX;
   std::vector<size_t> last(count, kNever);
   for (size_t at = 0; at < order.size(); ++at) {
     last[order[at]->number()] = at;  // a value without readers goes at once
     for (const Instruction* operand : order[at]->operands()) last[operand->number()] = at;
+    if (const Instruction* send = sends[order[at]->number()]) last[send->number()] = at;
   }
   last[computation.root()->number()] = kNever;
 
@@ -43,7 +121,7 @@ Plan make_plan(const Computation& computation) {
   plan.steps.reserve(order.size());
   for (size_t at = 0; at < order.size(); ++at) {
     const Instruction* instruction = order[at];
-    Plan::Step step{instruction, {}, {}};
+    Plan::Step step{instruction, {}, {}, sends[instruction->number()]};
     for (const Instruction* operand : instruction->operands()) {
       bool is_last = last[operand->number()] == at;
       auto same =
@@ -52,6 +130,9 @@ Plan make_plan(const Computation& computation) {
       if (is_last && (step.released.empty() || step.released.back() != operand->number())) {
         step.released.push_back(operand->number());
       }
+    }
+    if (step.send && last[step.send->number()] == at) {
+      step.released.push_back(step.send->number());
     }
     if (last[instruction->number()] == at) step.released.push_back(instruction->number());
     plan.steps.push_back(std::move(step));

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "sim/plan.h"
+
 namespace minihlo {
 
 std::optional<Stop> StepCounter::step() {
@@ -20,7 +22,10 @@ std::optional<Stop> StepCounter::step() {
   return std::nullopt;
 }
 
-tl::expected<const CollectiveGroups*, Stop> Meetings::of(const Instruction& collective) {
+tl::expected<const CollectiveGroups*, Stop> Meetings::of(const Instruction& instruction) {
+  const Instruction* recv =
+      instruction.opcode() == Opcode::kRecvDone ? recv_of(instruction) : nullptr;
+  const Instruction& collective = recv ? *recv : instruction;
   auto found = groups_.find(&collective);
   if (found == groups_.end()) {
     tl::expected<CollectiveGroups, std::string> groups = collective_groups(collective, mesh_);
@@ -38,6 +43,47 @@ bool may_meet(const Instruction& a, const Instruction& b) {
   std::optional<int64_t> channel = a.find(attr::channel_id);
   return channel && channel == b.find(attr::channel_id);
 }
+
+namespace {
+
+constexpr int kMaxDepth = 100;
+
+// Whether two computations do the same, instruction by instruction.
+bool same_computation(const Computation& a, const Computation& b, int depth = 0) {
+  if (&a == &b) return true;
+  if (depth > kMaxDepth || a.size() != b.size() || a.root()->number() != b.root()->number()) {
+    return false;
+  }
+  for (size_t i = 0; i < a.size(); ++i) {
+    const Instruction &x = *a.instructions()[i], &y = *b.instructions()[i];
+    if (x.opcode() != y.opcode() || !compatible(x.shape(), y.shape()) ||
+        x.operand_count() != y.operand_count() ||
+        x.get(attr::parameter_number) != y.get(attr::parameter_number) ||
+        x.get(attr::direction) != y.get(attr::direction) ||
+        x.get(attr::index) != y.get(attr::index)) {
+      return false;
+    }
+    for (size_t k = 0; k < x.operand_count(); ++k) {
+      if (x.operand(k)->number() != y.operand(k)->number()) return false;
+    }
+    if (x.opcode() == Opcode::kConstant) {
+      const Literal *p = x.get(attr::literal_value), *q = y.get(attr::literal_value);
+      if (p->form != q->form || !std::ranges::equal(p->bytes, q->bytes)) return false;
+    }
+    std::vector<Computation*> called = x.called_computations(), other = y.called_computations();
+    if (called.size() != other.size()) return false;
+    for (size_t k = 0; k < called.size(); ++k) {
+      if (!same_computation(*called[k], *other[k], depth + 1)) return false;
+    }
+  }
+  return true;
+}
+
+bool same_pair(const SourceTarget& a, const SourceTarget& b) {
+  return a.source == b.source && a.target == b.target;
+}
+
+}  // namespace
 
 std::string meeting_conflict(const Instruction& a, const Instruction& b) {
   if (&a == &b) return "";
@@ -57,6 +103,14 @@ std::string meeting_conflict(const Instruction& a, const Instruction& b) {
   }
   auto dims_a = a.get(attr::dimensions), dims_b = b.get(attr::dimensions);
   if (!std::ranges::equal(dims_a, dims_b)) return "they work along different dimensions";
+  if (!std::ranges::equal(a.get(attr::source_target_pairs), b.get(attr::source_target_pairs),
+                          same_pair)) {
+    return "their source and target pairs differ";
+  }
+  const Computation *reducer_a = a.get(attr::to_apply), *reducer_b = b.get(attr::to_apply);
+  if (reducer_a && reducer_b && !same_computation(*reducer_a, *reducer_b)) {
+    return fmt::format("reducers %{} and %{}", reducer_a->name(), reducer_b->name());
+  }
   return "";
 }
 

@@ -309,6 +309,27 @@ class Walker {
           push(strand, called, operand_values(frame, instruction));
           return std::nullopt;
         }
+        case Opcode::kSend: {
+          if (instruction.get(attr::is_host_transfer)) break;
+          std::vector<Val> elements(3);
+          elements[0] = take(frame, at, 0);
+          return store(frame, tuple_value(std::move(elements)));
+        }
+        case Opcode::kRecv:
+          if (instruction.get(attr::is_host_transfer)) break;
+          return store(frame, unset_value<Array>(instruction.shape()));
+        case Opcode::kSendDone:
+          if (instruction.get(attr::is_host_transfer)) break;
+          return store(frame, Val{});
+        case Opcode::kRecvDone:
+          if (!at.send || at.send->number() >= frame.values.size() ||
+              !frame.values[at.send->number()].is_tuple()) {
+            return Stop::unsupported(
+                "recv-done", fmt::format("no send of the same channel comes before %{} in its "
+                                         "computation",
+                                         instruction.name()));
+          }
+          return reach_collective(index);
         case Opcode::kAsyncUpdate:
           if (instruction.operand_count() == 1) return store(frame, take(frame, at, 0));
           break;
@@ -373,6 +394,12 @@ class Walker {
 
     // The value of a collective, or of its start form, whose result is `result`.
     static Val collective_value(const Frame& frame, const Instruction& instruction, Val result) {
+      if (instruction.opcode() == Opcode::kRecv) {
+        // Seen at the recv-done: (data, token).
+        std::vector<Val> elements(2);
+        elements[0] = std::move(result);
+        return tuple_value(std::move(elements));
+      }
       if (collective_result_shape(instruction) == instruction.shape()) return result;
       std::vector<Val> operands = operand_values(frame, instruction);
       bool single = operands.size() == 1 && !instruction.shape()->element(0)->is_tuple();
@@ -647,6 +674,11 @@ class Walker {
       return *frame.plan->steps[frame.next].instruction;
     }
 
+    // What says who exchanges what: of a recv-done that is the recv.
+    static const Instruction& exchange(const Instruction& instruction) {
+      return instruction.opcode() == Opcode::kRecvDone ? *recv_of(instruction) : instruction;
+    }
+
     std::optional<Stop> reach_collective(size_t index) {
       Strand& strand = *strands_[index];
       const Instruction& instruction = current(strand);
@@ -683,7 +715,7 @@ class Walker {
     std::optional<Stop> run_collective(std::span<const size_t> strands,
                                        std::vector<int> position_of,
                                        const CollectiveGroups& groups) {
-      const Instruction& instruction = current(*strands_[strands[0]]);
+      const Instruction& instruction = exchange(current(*strands_[strands[0]]));
       std::vector<int> devices;
       std::vector<std::vector<int>> parts;
       std::vector<std::vector<Array>> operands;  // by strand
@@ -693,8 +725,13 @@ class Walker {
         for (int device : strand.devices) own.push_back(position_of[static_cast<size_t>(device)]);
         devices.insert(devices.end(), strand.devices.begin(), strand.devices.end());
         std::vector<Array>& leaves = operands.emplace_back();
+        const Frame& frame = strand.frames.back();
+        if (const Instruction* send = frame.plan->steps[frame.next].send) {
+          append_leaves((*frame.values[send->number()].elements)[0], leaves);
+          continue;
+        }
         for (const Instruction* operand : current(strand).operands()) {
-          append_leaves(strand.frames.back().values[operand->number()], leaves);
+          append_leaves(frame.values[operand->number()], leaves);
         }
       }
       std::vector<Array> together;
@@ -718,7 +755,7 @@ class Walker {
         }
         strand.status = Strand::Status::kRunning;
         Frame& frame = strand.frames.back();
-        const Instruction& at = current(strand);
+        const Instruction& at = exchange(current(strand));
         Array* next = own.data();
         Val result = value_from_leaves<Array>(collective_result_shape(at), next);
         store(frame, collective_value(frame, at, std::move(result)));

@@ -54,6 +54,8 @@ class CollectiveRun {
         return for_each_group([&](std::span<const int64_t> group) { return gather(group); });
       case Opcode::kAllToAll:
         return for_each_group([&](std::span<const int64_t> group) { return exchange(group); });
+      case Opcode::kRaggedAllToAll:
+        return for_each_group([&](std::span<const int64_t> group) { return exchange_rows(group); });
       case Opcode::kAllReduce:
       case Opcode::kCollectiveReduce:
       case Opcode::kReduceScatter:
@@ -218,6 +220,68 @@ class CollectiveRun {
         Buffer& result = results_[i][position(group[rank])];
         if (KernelResult done = moved(i, group, static_cast<int>(rank), result); !done) return done;
       }
+    }
+    return {};
+  }
+
+  // Rank q sends rows [input_offsets[i], + send_sizes[i]) to rank i, who has them from
+  // output_offsets[i] (as q says) on in a copy of its `output`.
+  KernelResult exchange_rows(std::span<const int64_t> group) {
+    const Shape *input = operand_shape(0), *output = operand_shape(1), *table = operand_shape(2);
+    const int64_t bytes = width(output);
+    const auto ranks = static_cast<int64_t>(group.size());
+    if (input->rank() == 0 || output->rank() == 0 || table->rank() == 0 || table->dim(0) != ranks) {
+      return tl::unexpected(invalid(
+          fmt::format("offsets and sizes are for each of the {} devices of a group", ranks)));
+    }
+    const int64_t updates = table->element_count() / ranks;
+    const int64_t row = input->dim(0) == 0 ? 0 : input->element_count() / input->dim(0);
+    auto entry = [&](size_t i, int64_t device, int64_t at) {
+      return integer_at(operand(i, device), operand_shape(i)->element_type(), at);
+    };
+    for (int64_t rank = 0; rank < ranks; ++rank) {
+      const int64_t receiver = group[static_cast<size_t>(rank)];
+      auto fresh = call_.allocate(output);
+      if (!fresh) return tl::unexpected(std::move(fresh.error()));
+      StridedCopy whole;
+      whole.axes = {{output->element_count(), 1, 1}};
+      // Rows go over what was there, so they wait for it.
+      call_.stages.resize(std::max<size_t>(call_.stages.size(), 2));
+      std::swap(call_.stages[0], call_.stages.back());
+      add_copies(call_, {{whole, operand(1, receiver)}}, *fresh, bytes);
+      std::swap(call_.stages[0], call_.stages.back());
+      std::vector<CopyTask> copies;
+      for (int64_t sender : group) {
+        for (int64_t u = 0; u < updates; ++u) {
+          const int64_t at = rank * updates + u;
+          const int64_t from = entry(2, sender, at), size = entry(3, sender, at);
+          const int64_t to = entry(4, sender, at);
+          if (size <= 0 || row == 0) continue;
+          if (from < 0 || size > input->dim(0) || from > input->dim(0) - size || to < 0 ||
+              size > output->dim(0) || to > output->dim(0) - size) {
+            return tl::unexpected(invalid(fmt::format(
+                "{} sends {} rows from {} to {} of {}, beyond what they have",
+                device_name(mesh_, sender), size, from, to, device_name(mesh_, receiver))));
+          }
+          StridedCopy rows;
+          rows.operand_offset = from * row;
+          rows.result_offset = to * row;
+          rows.axes = {{size * row, 1, 1}};
+          copies.push_back({std::move(rows), operand(0, sender)});
+        }
+      }
+      // Updates may overlap: in order, on one thread.
+      call_.add(1, 64, [copies = std::move(copies), result = *fresh, bytes](int64_t, int64_t) {
+        for (const CopyTask& task : copies) {
+          StridedCopy copy = task.copy;
+          if (task.from.is_splat()) {
+            copy.operand_offset = 0;
+            copy.axes[0].operand_stride = 0;
+          }
+          copy_strided(copy, task.from.data(), Buffer(result).mutable_data(), bytes);
+        }
+      });
+      results_[0][position(receiver)] = *std::move(fresh);
     }
     return {};
   }

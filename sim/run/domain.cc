@@ -1,6 +1,7 @@
 #include "sim/run/domain.h"
 
 #include <cstring>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -91,6 +92,11 @@ BufferDomain::Leaves BufferDomain::apply(const Instruction& instruction,
     if (!ids) return tl::unexpected(std::move(ids.error()));
     return std::vector<Array>{*std::move(ids)};
   }
+  if (opcode == Opcode::kRngGetAndUpdateState) {
+    auto states = next_random_states(instruction, devices);
+    if (!states) return tl::unexpected(std::move(states.error()));
+    return std::vector<Array>{*std::move(states)};
+  }
   Kernel kernel = kernel_of(opcode);
   if (!kernel) {
     return tl::unexpected(Stop::unsupported(
@@ -154,6 +160,36 @@ tl::expected<Array, Stop> BufferDomain::device_ids(const Instruction& instructio
       buffer = *std::move(fresh);
     }
     values.push_back(buffer);
+  }
+  return Array(std::move(values));
+}
+
+// The state before `delta` is added, low word first; it starts as on XLA's CPU backend.
+tl::expected<Array, Stop> BufferDomain::next_random_states(const Instruction& instruction,
+                                                           std::span<const int> devices) {
+  constexpr uint64_t kStart = 0x7012395;
+  if (random_states_.empty()) {
+    random_states_.assign(static_cast<size_t>(mesh_.device_count()), kStart);
+  }
+  if (instruction.shape()->byte_count() != 2 * sizeof(uint64_t)) {
+    return tl::unexpected(
+        Stop::unsupported("rng-get-and-update-state",
+                          fmt::format("{} is not u64[2]", instruction_place(instruction))));
+  }
+  std::map<Wide, Buffer> made;
+  std::vector<Buffer> values;
+  for (int device : devices) {
+    Wide& state = random_states_[static_cast<size_t>(device)];
+    Buffer& buffer = made[state];
+    if (!buffer.is_set()) {
+      auto fresh = context_.pool->allocate(sizeof(state), instruction.name());
+      if (!fresh) return tl::unexpected(std::move(fresh.error()));
+      const uint64_t words[] = {static_cast<uint64_t>(state), static_cast<uint64_t>(state >> 64)};
+      std::memcpy(fresh->mutable_data(), words, sizeof(words));
+      buffer = *std::move(fresh);
+    }
+    values.push_back(buffer);
+    state += static_cast<uint64_t>(instruction.get(attr::delta));
   }
   return Array(std::move(values));
 }

@@ -60,8 +60,14 @@ class BufferDomain {
   tl::expected<Array, Stop> device_ids(const Instruction& instruction,
                                        std::span<const int> devices);
 
+  tl::expected<Array, Stop> next_random_states(const Instruction& instruction,
+                                               std::span<const int> devices);
+
+  __extension__ using Wide = unsigned __int128;
+
   const Mesh& mesh_;
   RunContext& context_;
+  std::vector<Wide> random_states_;  // by device; empty before the first question
 };
 
 }  // namespace minihlo

@@ -160,6 +160,24 @@ Kernel kernel_of(Opcode opcode) {
       return topk_kernel;
     case Opcode::kRngBitGenerator:
       return rng_bit_generator_kernel;
+    case Opcode::kScan:
+      return scan_kernel;
+    case Opcode::kFft:
+      return fft_kernel;
+    case Opcode::kCholesky:
+      return cholesky_kernel;
+    case Opcode::kTriangularSolve:
+      return triangular_solve_kernel;
+    case Opcode::kBatchNormTraining:
+      return batch_norm_training_kernel;
+    case Opcode::kBatchNormInference:
+      return batch_norm_inference_kernel;
+    case Opcode::kBatchNormGrad:
+      return batch_norm_grad_kernel;
+    case Opcode::kRaggedDot:
+      return ragged_dot_kernel;
+    case Opcode::kCustomCall:
+      return custom_call_kernel;
     default:
       return info(opcode).family == Family::kElementwise ? elementwise_kernel : nullptr;
   }

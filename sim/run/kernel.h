@@ -69,24 +69,33 @@ using Kernel = KernelResult (*)(KernelCall&);
 Kernel kernel_of(Opcode opcode);
 
 // Kernels, by file in sim/run/kernels/.
-KernelResult constant_kernel(KernelCall&);            // constant.cc
-KernelResult iota_kernel(KernelCall&);                //
-KernelResult get_dimension_size_kernel(KernelCall&);  //
-KernelResult elementwise_kernel(KernelCall&);         // elementwise.cc
-KernelResult map_kernel(KernelCall&);                 //
-KernelResult movement_kernel(KernelCall&);            // movement.cc
-KernelResult bitcast_kernel(KernelCall&);             // bitcast.cc
-KernelResult bitcast_convert_kernel(KernelCall&);     //
-KernelResult reduce_kernel(KernelCall&);              // reduce.cc
-KernelResult reduce_window_kernel(KernelCall&);       // reduce_window.cc
-KernelResult select_and_scatter_kernel(KernelCall&);  // select_and_scatter.cc
-KernelResult dot_kernel(KernelCall&);                 // dot.cc
-KernelResult convolution_kernel(KernelCall&);         // convolution.cc
-KernelResult gather_kernel(KernelCall&);              // gather.cc
-KernelResult scatter_kernel(KernelCall&);             // scatter.cc
-KernelResult sort_kernel(KernelCall&);                // sort.cc
-KernelResult topk_kernel(KernelCall&);                // topk.cc
-KernelResult rng_bit_generator_kernel(KernelCall&);   // random.cc
+KernelResult constant_kernel(KernelCall&);              // constant.cc
+KernelResult iota_kernel(KernelCall&);                  //
+KernelResult get_dimension_size_kernel(KernelCall&);    //
+KernelResult elementwise_kernel(KernelCall&);           // elementwise.cc
+KernelResult map_kernel(KernelCall&);                   //
+KernelResult movement_kernel(KernelCall&);              // movement.cc
+KernelResult bitcast_kernel(KernelCall&);               // bitcast.cc
+KernelResult bitcast_convert_kernel(KernelCall&);       //
+KernelResult reduce_kernel(KernelCall&);                // reduce.cc
+KernelResult reduce_window_kernel(KernelCall&);         // reduce_window.cc
+KernelResult select_and_scatter_kernel(KernelCall&);    // select_and_scatter.cc
+KernelResult dot_kernel(KernelCall&);                   // dot.cc
+KernelResult convolution_kernel(KernelCall&);           // convolution.cc
+KernelResult gather_kernel(KernelCall&);                // gather.cc
+KernelResult scatter_kernel(KernelCall&);               // scatter.cc
+KernelResult sort_kernel(KernelCall&);                  // sort.cc
+KernelResult topk_kernel(KernelCall&);                  // topk.cc
+KernelResult rng_bit_generator_kernel(KernelCall&);     // random.cc
+KernelResult scan_kernel(KernelCall&);                  // scan.cc
+KernelResult fft_kernel(KernelCall&);                   // fft.cc
+KernelResult cholesky_kernel(KernelCall&);              // linear_algebra.cc
+KernelResult triangular_solve_kernel(KernelCall&);      //
+KernelResult batch_norm_training_kernel(KernelCall&);   // batch_norm.cc
+KernelResult batch_norm_inference_kernel(KernelCall&);  //
+KernelResult batch_norm_grad_kernel(KernelCall&);       //
+KernelResult ragged_dot_kernel(KernelCall&);            // ragged_dot.cc
+KernelResult custom_call_kernel(KernelCall&);           // custom_call.cc
 
 /// A copy between buffers.
 struct CopyTask {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -38,8 +39,10 @@ class ScalarCompiler {
   tl::expected<ScalarProgram, Stop> compile(const Computation& computation) {
     std::vector<std::vector<int>> arguments;
     for (const Instruction* parameter : computation.parameters()) {
-      if (!parameter || !parameter->shape()->is_scalar()) {
-        return tl::unexpected(unsupported(computation, "its parameters are not all scalars"));
+      const Shape* shape = parameter ? parameter->shape() : nullptr;
+      if (shape && shape->is_array() && arguments.empty()) dims_ = shape->dims();
+      if (!shape || !shape->is_array() || !std::ranges::equal(shape->dims(), dims_)) {
+        return tl::unexpected(unsupported(computation, "its parameters have different dimensions"));
       }
       arguments.push_back({parameter_count()});
       program_.parameter_types_.push_back(parameter->shape()->element_type());
@@ -80,6 +83,11 @@ class ScalarCompiler {
   }
 
   int parameter_count() const { return program_.parameter_count(); }
+
+  // Whether a value has an element for each element of the parameters, or one for all.
+  bool fits(const Shape* shape) const {
+    return shape->is_array() && (shape->is_scalar() || std::ranges::equal(shape->dims(), dims_));
+  }
 
   tl::expected<std::vector<int>, Stop> inline_computation(
       const Computation& computation, const std::vector<std::vector<int>>& arguments, int depth) {
@@ -137,18 +145,17 @@ class ScalarCompiler {
       case Opcode::kCopy:
       case Opcode::kReshape:
       case Opcode::kTranspose: {
-        const Shape* from = instruction.operand(0)->shape();
-        if (!instruction.shape()->is_scalar() || !from->is_array() ||
-            from->element_type() != instruction.shape()->element_type() ||
-            from->element_count() != 1) {
-          break;
-        }
+        const Shape *from = instruction.operand(0)->shape(), *to = instruction.shape();
+        if (!fits(to) || !fits(from) || from->element_type() != to->element_type()) break;
+        bool spreads = instruction.opcode() == Opcode::kBroadcast && from->is_scalar();
+        bool stays = instruction.opcode() == Opcode::kCopy;
+        if (!spreads && !stays && from->element_count() != 1) break;
         return operand(0);
       }
       case Opcode::kBitcastConvert: {
         const ElementTypeInfo& from = info(instruction.operand(0)->shape()->element_type());
         const ElementTypeInfo& to = info(instruction.shape()->element_type());
-        if (!instruction.shape()->is_scalar() || from.bits != to.bits || from.bits % 8 != 0) break;
+        if (!fits(instruction.shape()) || from.bits != to.bits || from.bits % 8 != 0) break;
         return operand(0);
       }
       default:
@@ -177,7 +184,7 @@ class ScalarCompiler {
   tl::expected<std::vector<int>, Stop> elementwise(const Instruction& instruction,
                                                    const std::vector<std::vector<int>>& values) {
     auto op = elementwise_op(instruction);
-    if (!op || !instruction.shape()->is_scalar() || program_.steps_.size() >= kMaxSteps) {
+    if (!op || !fits(instruction.shape()) || program_.steps_.size() >= kMaxSteps) {
       return tl::unexpected(Stop::unsupported(
           std::string(to_string(instruction.opcode())),
           fmt::format("{}: {}", instruction_place(instruction),
@@ -210,6 +217,7 @@ class ScalarCompiler {
   }
 
   ScalarProgram program_;
+  std::span<const int64_t> dims_;  // of the parameters
   Opcode opcode_ = Opcode::kAdd;
 };
 

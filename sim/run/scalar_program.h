@@ -20,8 +20,9 @@ namespace minihlo {
 
 class ScalarProgram {
  public:
-  /// A computation whose parameters and results are scalars, made of elementwise instructions,
-  /// constants, tuples, calls and moves of scalars. Stop::kUnsupported names what else is in it.
+  /// A computation whose parameters and results are scalars, or all arrays of the same dimensions,
+  /// made of elementwise instructions, constants, tuples, calls and broadcasts of scalars.
+  /// Stop::kUnsupported names what else is in it.
   static tl::expected<ScalarProgram, Stop> compile(const Computation& computation);
 
   int parameter_count() const { return static_cast<int>(parameter_types_.size()); }
