@@ -22,19 +22,25 @@ uint64_t mixed(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// A permutation of [0, 2^bits) that depends on the seed.
+// A permutation of [0, 2^bits) that depends on the seed. Numbers beyond are scattered, block by
+// block: devices whose values must repeat do not repeat each other.
 struct Permutation {
   Permutation(uint64_t seed, int bits)
       : mask(bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1),
+        bits(bits),
         factor(mixed(seed) | 1),
         offset(mixed(seed + 1)),
         shift(std::max(1, bits / 2)) {}
   uint64_t operator()(uint64_t x) const {
+    uint64_t block = bits >= 64 ? 0 : x >> bits;
+    if (block != 0) x ^= mixed(block);
     x = (x * factor + offset) & mask;
     x ^= x >> shift;
     return (x * (factor ^ 0x5851F42D4C957F2CU)) & mask;
   }
-  uint64_t mask, factor, offset;
+  uint64_t mask;
+  int bits;
+  uint64_t factor, offset;
   int shift;
 };
 
