@@ -9,92 +9,15 @@
 
 #include "ir/verifier.h"
 #include "sim/run/simulator.h"
-#include "sim/walk.h"
 #include "tools/case_file.h"
 #include "tools/case_run.h"
 #include "tools/command.h"
 #include "tools/json_out.h"
 #include "tools/module_file.h"
+#include "tools/run_report.h"
 
 namespace minihlo {
 namespace {
-
-// Rows and columns of a tensor that are shown.
-constexpr int64_t kShownElements = 8;
-constexpr int64_t kShownRows = 8;
-
-ExitCode exit_code(Stop::Kind kind) {
-  switch (kind) {
-    case Stop::Kind::kDeadlock:
-    case Stop::Kind::kMismatch:
-      return ExitCode::kDiffers;
-    case Stop::Kind::kUnsupported:
-      return ExitCode::kUnsupported;
-    case Stop::Kind::kSteps:
-    case Stop::Kind::kTime:
-      return ExitCode::kUndecided;
-    default:
-      return ExitCode::kInvalid;
-  }
-}
-
-std::string_view kind_text(Stop::Kind kind) {
-  switch (kind) {
-    case Stop::Kind::kInvalid:
-      return "invalid";
-    case Stop::Kind::kUnsupported:
-      return "unsupported";
-    case Stop::Kind::kDeadlock:
-      return "deadlock";
-    case Stop::Kind::kMismatch:
-      return "mismatch";
-    case Stop::Kind::kMemory:
-      return "memory";
-    case Stop::Kind::kSteps:
-      return "steps";
-    case Stop::Kind::kTime:
-      return "timeout";
-  }
-  return "";
-}
-
-// A tensor as rows of its last dimension, cut where it is long.
-std::string tensor_text(const HostTensor& tensor) {
-  std::string out = fmt::format("{}[{}]", to_string(tensor.type), fmt::join(tensor.dims, ","));
-  int64_t columns = tensor.dims.empty() ? 1 : tensor.dims.back();
-  int64_t count = tensor.element_count();
-  int64_t rows = columns == 0 ? 0 : count / columns;
-  for (int64_t row = 0; row < rows; ++row) {
-    if (row == kShownRows) {
-      out += fmt::format("\n    ... {} more rows", rows - row);
-      break;
-    }
-    out += rows > 1 ? "\n    " : " ";
-    for (int64_t i = 0; i < std::min(columns, kShownElements); ++i) {
-      if (i > 0) out += ' ';
-      out += element_text(tensor, row * columns + i);
-    }
-    if (columns > kShownElements) out += fmt::format(" ... ({} elements)", columns);
-  }
-  return out;
-}
-
-bool same_tensors(const std::vector<HostTensor>& a, const std::vector<HostTensor>& b) {
-  for (size_t i = 0; i < a.size(); ++i) {
-    CompareRule exact;
-    exact.nan_payload = true;
-    if (a[i].data != b[i].data && compare(a[i], b[i], exact).count > 0) return false;
-  }
-  return true;
-}
-
-Json stats_json(const RunStats& stats) {
-  Json object = Json::object();
-  object.set("peak_memory", stats.peak_memory);
-  object.set("steps", stats.steps);
-  object.set("seconds", stats.seconds);
-  return object;
-}
 
 class Run : public Command {
  public:
@@ -233,7 +156,7 @@ class Run : public Command {
     if (json_) {
       print_json(*mesh, *result, shown, expect.has_value(), difference);
     } else if (output_.empty()) {
-      print_outputs(*mesh, *result, shown);
+      fmt::print("{}", outputs_text(*mesh, *result, shown));
     }
     if (stats_ && !json_) {
       std::FILE* to = output_ == "-" ? stderr : stdout;
@@ -281,28 +204,6 @@ class Run : public Command {
     return "";
   }
 
-  // Devices with the same outputs are printed together.
-  void print_outputs(const Mesh& mesh, const RunResult& result,
-                     const std::vector<bool>& shown) const {
-    std::vector<std::vector<int>> alike;
-    for (size_t device = 0; device < shown.size(); ++device) {
-      if (!shown[device]) continue;
-      auto same = std::ranges::find_if(alike, [&](const std::vector<int>& group) {
-        return same_tensors(result.outputs[static_cast<size_t>(group[0])], result.outputs[device]);
-      });
-      if (same == alike.end()) same = alike.insert(same, std::vector<int>{});
-      same->push_back(static_cast<int>(device));
-    }
-    for (const std::vector<int>& group : alike) {
-      fmt::print("{}:\n", group.size() == 1 ? device_name(mesh, group[0]) : device_list(group));
-      const std::vector<HostTensor>& outputs = result.outputs[static_cast<size_t>(group[0])];
-      for (size_t i = 0; i < outputs.size(); ++i) {
-        fmt::print("  {}{}\n", outputs.size() > 1 ? fmt::format("{}: ", i) : "",
-                   tensor_text(outputs[i]));
-      }
-    }
-  }
-
   void print_json(const Mesh& mesh, const RunResult& result, const std::vector<bool>& shown,
                   bool expected, const std::string& difference) const {
     Json object = Json::object();
@@ -311,30 +212,8 @@ class Run : public Command {
     object.set("partitions", mesh.partitions);
     if (expected) object.set("expected", difference.empty());
     if (!difference.empty()) object.set("difference", difference);
-    object.set("stats", stats_json(result.stats));
-    Json devices = Json::array();
-    for (size_t device = 0; output_.empty() && device < shown.size(); ++device) {
-      if (!shown[device]) continue;
-      Json entry = Json::object();
-      entry.set("device", static_cast<int64_t>(device));
-      Json outputs = Json::array();
-      for (const HostTensor& tensor : result.outputs[device]) {
-        Json leaf = Json::object();
-        leaf.set("dtype", to_string(tensor.type));
-        Json dims = Json::array();
-        for (int64_t dim : tensor.dims) dims.push(dim);
-        leaf.set("dims", std::move(dims));
-        Json values = Json::array();
-        for (int64_t i = 0; i < std::min(tensor.element_count(), kMaxJsonValues); ++i) {
-          values.push(element_text(tensor, i));
-        }
-        leaf.set("values", std::move(values));
-        outputs.push(std::move(leaf));
-      }
-      entry.set("outputs", std::move(outputs));
-      devices.push(std::move(entry));
-    }
-    object.set("devices", std::move(devices));
+    if (stats_) object.set("stats", stats_json(result.stats));
+    object.set("devices", outputs_json(result, output_.empty() ? shown : std::vector<bool>()));
     fmt::print("{}", object.text());
   }
 
@@ -432,8 +311,6 @@ class Run : public Command {
     entry.set("message", outcome.message);
     report.list.push(std::move(entry));
   }
-
-  static constexpr int64_t kMaxJsonValues = 4096;
 
   std::vector<std::string> files_;
   bool case_mode_ = false;

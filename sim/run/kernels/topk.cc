@@ -19,6 +19,10 @@ auto order_key(T value) {
     constexpr int kBits = info(element_type_of<T>).bits;
     int64_t bits = 0;
     std::memcpy(&bits, &value, sizeof(T));
+    if constexpr (IsMiniFloat<T>::value) {
+      // The one NaN of such a type is where -0 would be, and counts as a positive one.
+      if (T::kKind == FloatKind::kFnuz && bits == T::kNaN) return int64_t{1} << kBits;
+    }
     if constexpr (std::is_same_v<T, F8E8M0FNU>) {
       return bits;
     } else if constexpr (kBits == 64) {
@@ -71,7 +75,7 @@ KernelResult topk_kernel(KernelCall& call) {
   }
   if (columns == 0) return {};
   call.add(operand->element_count() / columns, columns * 16,
-           [=, data = *data, k = call.instruction.get(attr::k),
+           [=, data = *data, k = shape->element(0)->dims().back(),
             largest = call.instruction.get(attr::largest), values = call.results[0],
             places = call.results[1]](int64_t begin, int64_t end) {
              dispatch(operand->element_type(), [&]<class T>(std::type_identity<T>) {

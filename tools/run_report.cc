@@ -1,0 +1,182 @@
+#include "tools/run_report.h"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <unordered_map>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/walk.h"
+
+namespace minihlo {
+namespace {
+
+// Rows and columns of a tensor that are shown.
+constexpr int64_t kShownElements = 8;
+constexpr int64_t kShownRows = 8;
+
+constexpr int64_t kMaxJsonValues = 4096;
+
+// A tensor as rows of its last dimension, cut where it is long.
+std::string tensor_text(const HostTensor& tensor) {
+  std::string out = fmt::format("{}[{}]", to_string(tensor.type), fmt::join(tensor.dims, ","));
+  int64_t columns = tensor.dims.empty() ? 1 : tensor.dims.back();
+  int64_t count = tensor.element_count();
+  int64_t rows = columns == 0 ? 0 : count / columns;
+  for (int64_t row = 0; row < rows; ++row) {
+    if (row == kShownRows) {
+      out += fmt::format("\n    ... {} more rows", rows - row);
+      break;
+    }
+    out += rows > 1 ? "\n    " : " ";
+    for (int64_t i = 0; i < std::min(columns, kShownElements); ++i) {
+      if (i > 0) out += ' ';
+      out += element_text(tensor, row * columns + i);
+    }
+    if (columns > kShownElements) out += fmt::format(" ... ({} elements)", columns);
+  }
+  return out;
+}
+
+bool same_tensors(const std::vector<HostTensor>& a, const std::vector<HostTensor>& b) {
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i].data == b[i].data || a[i].bytes == 0) continue;
+    if (std::memcmp(a[i].data.get(), b[i].data.get(), static_cast<size_t>(a[i].bytes)) != 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Devices with the same outputs, in the order of the first of each.
+class AlikeDevices {
+ public:
+  explicit AlikeDevices(const RunResult& result) : result_(result) {}
+
+  void add(int device) {
+    const std::vector<HostTensor>& outputs = of(device);
+    size_t key = 0;
+    for (const HostTensor& tensor : outputs) key = key * 31 + hash(tensor);
+    for (auto [at, end] = by_key_.equal_range(key); at != end; ++at) {
+      if (!same_tensors(of(groups_[at->second][0]), outputs)) continue;
+      groups_[at->second].push_back(device);
+      return;
+    }
+    by_key_.emplace(key, groups_.size());
+    groups_.push_back({device});
+  }
+  const std::vector<std::vector<int>>& groups() const { return groups_; }
+
+ private:
+  const std::vector<HostTensor>& of(int device) const {
+    return result_.outputs[static_cast<size_t>(device)];
+  }
+  // Devices share much of their memory, which is looked at once.
+  size_t hash(const HostTensor& tensor) {
+    auto [known, is_new] = hashes_.try_emplace(tensor.data.get());
+    if (is_new) {
+      known->second = std::hash<std::string_view>()(
+          {reinterpret_cast<const char*>(tensor.data.get()), static_cast<size_t>(tensor.bytes)});
+    }
+    return known->second;
+  }
+
+  const RunResult& result_;
+  std::vector<std::vector<int>> groups_;
+  std::unordered_multimap<size_t, size_t> by_key_;
+  std::unordered_map<const std::byte*, size_t> hashes_;
+};
+
+}  // namespace
+
+ExitCode exit_code(Stop::Kind kind) {
+  switch (kind) {
+    case Stop::Kind::kDeadlock:
+    case Stop::Kind::kMismatch:
+      return ExitCode::kDiffers;
+    case Stop::Kind::kUnsupported:
+      return ExitCode::kUnsupported;
+    case Stop::Kind::kSteps:
+    case Stop::Kind::kTime:
+      return ExitCode::kUndecided;
+    default:
+      return ExitCode::kInvalid;
+  }
+}
+
+std::string_view kind_text(Stop::Kind kind) {
+  switch (kind) {
+    case Stop::Kind::kInvalid:
+      return "invalid";
+    case Stop::Kind::kUnsupported:
+      return "unsupported";
+    case Stop::Kind::kDeadlock:
+      return "deadlock";
+    case Stop::Kind::kMismatch:
+      return "mismatch";
+    case Stop::Kind::kMemory:
+      return "memory";
+    case Stop::Kind::kSteps:
+      return "steps";
+    case Stop::Kind::kTime:
+      return "timeout";
+  }
+  return "";
+}
+
+std::string outputs_text(const Mesh& mesh, const RunResult& result,
+                         const std::vector<bool>& shown) {
+  std::string out;
+  AlikeDevices alike(result);
+  for (size_t device = 0; device < shown.size(); ++device) {
+    if (shown[device]) alike.add(static_cast<int>(device));
+  }
+  for (const std::vector<int>& group : alike.groups()) {
+    out +=
+        fmt::format("{}:\n", group.size() == 1 ? device_name(mesh, group[0]) : device_list(group));
+    const std::vector<HostTensor>& outputs = result.outputs[static_cast<size_t>(group[0])];
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      out += fmt::format("  {}{}\n", outputs.size() > 1 ? fmt::format("{}: ", i) : "",
+                         tensor_text(outputs[i]));
+    }
+  }
+  return out;
+}
+
+Json outputs_json(const RunResult& result, const std::vector<bool>& shown) {
+  Json devices = Json::array();
+  for (size_t device = 0; device < shown.size(); ++device) {
+    if (!shown[device]) continue;
+    Json entry = Json::object();
+    entry.set("device", static_cast<int64_t>(device));
+    Json outputs = Json::array();
+    for (const HostTensor& tensor : result.outputs[device]) {
+      Json leaf = Json::object();
+      leaf.set("dtype", to_string(tensor.type));
+      Json dims = Json::array();
+      for (int64_t dim : tensor.dims) dims.push(dim);
+      leaf.set("dims", std::move(dims));
+      Json values = Json::array();
+      for (int64_t i = 0; i < std::min(tensor.element_count(), kMaxJsonValues); ++i) {
+        values.push(element_text(tensor, i));
+      }
+      leaf.set("values", std::move(values));
+      outputs.push(std::move(leaf));
+    }
+    entry.set("outputs", std::move(outputs));
+    devices.push(std::move(entry));
+  }
+  return devices;
+}
+
+Json stats_json(const RunStats& stats) {
+  Json object = Json::object();
+  object.set("peak_memory", stats.peak_memory);
+  object.set("steps", stats.steps);
+  object.set("seconds", stats.seconds);
+  return object;
+}
+
+}  // namespace minihlo
