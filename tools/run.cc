@@ -108,18 +108,24 @@ class Run : public Command {
   }
 
   ExitCode run_module() {
-    std::unique_ptr<Module> module = load_module(files_[0]);
-    if (!module) return ExitCode::kInvalid;
+    ModuleFile file = read_module(files_[0]);
+    const std::unique_ptr<Module>& module = file.module;
+    if (!file.unreadable.empty()) {
+      return invalid(fmt::format("cannot read '{}': {}", files_[0], file.unreadable));
+    }
+    if (!module) {
+      fmt::print(stderr, "{}", file.diagnostics.to_string());
+      return ExitCode::kInvalid;
+    }
     std::optional<Case> input, expect;
     if (!input_.empty() && !(input = load_case(input_))) return ExitCode::kInvalid;
     if (!expect_.empty() && !(expect = load_case(expect_))) return ExitCode::kInvalid;
     const Case* said = input ? &*input : expect ? &*expect : nullptr;
     auto mesh = run_mesh(*module, said, replicas_, partitions_);
     if (!mesh) return invalid(mesh.error());
-    Diagnostics diagnostics;
-    verify(*module, {mesh->replicas, mesh->partitions}, diagnostics);
-    if (!diagnostics.ok()) {
-      fmt::print(stderr, "{}", diagnostics.to_string());
+    verify(*module, {mesh->replicas, mesh->partitions}, file.diagnostics);
+    if (!file.diagnostics.ok()) {
+      fmt::print(stderr, "{}", file.diagnostics.to_string());
       return ExitCode::kInvalid;
     }
     if (input && !input->inputs) return invalid(fmt::format("'{}' has no inputs", input_));

@@ -89,6 +89,15 @@ class ScalarCompiler {
     return shape->is_array() && (shape->is_scalar() || std::ranges::equal(shape->dims(), dims_));
   }
 
+  // Whether an element is its operand's element under another type.
+  bool keeps_bits(const Instruction& instruction) const {
+    const Shape *from = instruction.operand(0)->shape(), *to = instruction.shape();
+    if (!fits(to) || !fits(from) || from->is_scalar() != to->is_scalar()) return false;
+    const int bits = info(from->element_type()).bits;
+    return from->element_type() == to->element_type() ||
+           (bits == info(to->element_type()).bits && bits % 8 == 0);
+  }
+
   tl::expected<std::vector<int>, Stop> inline_computation(
       const Computation& computation, const std::vector<std::vector<int>>& arguments, int depth) {
     if (depth > kMaxDepth) {
@@ -141,6 +150,8 @@ class ScalarCompiler {
       case Opcode::kOptimizationBarrier:
         return operand(0);
       case Opcode::kBitcast:
+        if (instruction.shape()->is_scalar() && keeps_bits(instruction)) return operand(0);
+        break;
       case Opcode::kBroadcast:
       case Opcode::kCopy:
       case Opcode::kReshape:
@@ -152,12 +163,9 @@ class ScalarCompiler {
         if (!spreads && !stays && from->element_count() != 1) break;
         return operand(0);
       }
-      case Opcode::kBitcastConvert: {
-        const ElementTypeInfo& from = info(instruction.operand(0)->shape()->element_type());
-        const ElementTypeInfo& to = info(instruction.shape()->element_type());
-        if (!fits(instruction.shape()) || from.bits != to.bits || from.bits % 8 != 0) break;
+      case Opcode::kBitcastConvert:
+        if (!keeps_bits(instruction)) break;
         return operand(0);
-      }
       default:
         if (info(instruction.opcode()).family == Family::kElementwise) {
           return elementwise(instruction, values);
