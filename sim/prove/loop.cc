@@ -87,10 +87,10 @@ class TermDomain::LoopInduction {
     switch (kinds_[i]) {
       case Kind::kConstant:
         if (same(after_[i], start_[i])) return false;
-        kinds_[i] = alike(start_[i]) ? Kind::kUniform : Kind::kVarying;
+        kinds_[i] = start_[i].is_uniform() ? Kind::kUniform : Kind::kVarying;
         return true;
       case Kind::kUniform:
-        if (alike(after_[i])) return false;
+        if (after_[i].is_uniform()) return false;
         kinds_[i] = Kind::kVarying;
         return true;
       case Kind::kVarying:
@@ -105,10 +105,6 @@ class TermDomain::LoopInduction {
       if (!(a[i] == b[i])) return false;
     }
     return true;
-  }
-
-  static bool alike(const Array& array) {
-    return array.is_uniform() && array[0].device == Handle::kNoDevice;
   }
 
   // The components that output i depends on, itself and the test's among them.

@@ -17,6 +17,12 @@ namespace {
 constexpr size_t kMaxDirected = 512;  // input elements that are varied at once
 constexpr int kDirectedTrials = 24;   // per kind of sample
 constexpr int kShrinkRuns = 200;
+// Bytes of inputs and outputs up to which a counterexample is replayed by a run: beyond it, where a
+// run takes seconds, evaluation by demand takes none. Random runs have nothing else to go by.
+constexpr int64_t kMaxReplayed = int64_t{64} << 20;
+constexpr int64_t kMaxRun = int64_t{1} << 30;
+// Random runs end after this time, whatever their number.
+constexpr std::chrono::seconds kRunTime{30};
 
 std::vector<int64_t> multi_index(int64_t index, std::span<const int64_t> dims) {
   std::vector<int64_t> result(dims.size());
@@ -211,22 +217,21 @@ Counterexample Refuter::describe(const OutputPlace& place) const {
   return made;
 }
 
-bool Refuter::fits_in_memory() const {
+// Whether inputs and outputs take at most `bytes`, and half of what a run may take.
+bool Refuter::fits(int64_t bytes) const {
   int64_t limit = options_.max_memory > 0 ? options_.max_memory : default_max_memory();
   int64_t devices = options_.mesh.device_count();
   int64_t total = 0;
   auto add = [&](const Shape* shape) {
-    int64_t bytes;
-    if (__builtin_mul_overflow(shape->byte_count(), devices, &bytes) ||
-        __builtin_add_overflow(total, bytes, &total)) {
+    int64_t own;
+    if (__builtin_mul_overflow(shape->byte_count(), devices, &own) ||
+        __builtin_add_overflow(total, own, &total)) {
       total = INT64_MAX / 2;
     }
   };
   for (const Shape* shape : parameter_shapes_) add(shape);
   for (const Shape* shape : output_shapes_) add(shape);
-  // Replaying is for people who wait: what takes this long is evaluated by demand.
-  constexpr int64_t kPatience = int64_t{1} << 30;
-  return total <= std::min(limit / 2, kPatience);
+  return total <= std::min(limit / 2, bytes);
 }
 
 Inputs Refuter::dense(const SparseInputs& sparse) const {
@@ -310,7 +315,7 @@ std::optional<Finding> Refuter::at_element(Handle before, Handle after, const Ou
     ElementType own = parameter_shapes_[static_cast<size_t>(input.parameter)]->element_type();
     made.inputs.push_back({input.device, input.parameter, input.index, text_of(own, bytes)});
   }
-  Inputs whole = fits_in_memory() ? dense(inputs) : Inputs();
+  Inputs whole = fits(kMaxReplayed) ? dense(inputs) : Inputs();
   if (whole.empty()) {
     // Rounding can't be told from other differences then, so only what is not computed counts.
     bool exact = options_.bits || !is_float(type) ||
@@ -420,13 +425,15 @@ void Refuter::list_inputs(const Inputs& inputs, Counterexample& counterexample) 
 Finding Refuter::by_runs(const ModuleTerms* before, const ModuleTerms* after) {
   Finding finding;
   bool rounding = false;
-  if (!fits_in_memory()) {
+  if (!fits(kMaxRun)) {
     finding.kind = Finding::Kind::kUnsupported;
     finding.what = "size";
     finding.reason = "the modules are too large to be run";
     return finding;
   }
+  const auto start = std::chrono::steady_clock::now();
   for (int64_t number = 0; number < options_.tests; ++number) {
+    if (number > 0 && std::chrono::steady_clock::now() - start > kRunTime) break;
     std::optional<Inputs> inputs = random_inputs(number);
     if (!inputs) {
       finding.kind = Finding::Kind::kUnsupported;

@@ -60,7 +60,7 @@ class Refuter {
   Inputs shrunk(Inputs inputs) const;
   Inputs dense(const SparseInputs& sparse) const;
   std::optional<Inputs> random_inputs(int64_t number) const;
-  bool fits_in_memory() const;
+  bool fits(int64_t bytes) const;
   void list_inputs(const Inputs& inputs, Counterexample& counterexample) const;
   Counterexample describe(const OutputPlace& place) const;
   std::string tensor_index(const Shape* shape, int64_t index) const;
