@@ -314,6 +314,24 @@ ENTRY e {
   CHECK(std::adjacent_find(names.begin(), names.end()) == names.end());
 }
 
+TEST_CASE("permute to gather: permutes of one module have groups of their own") {
+  PassRun run = run_passes(pass("groups=orbits"), R"(HloModule m, replica_count=2, num_partitions=4
+
+ENTRY e {
+  x = f32[4] parameter(0)
+  a = f32[4] collective-permute(x), channel_id=1, source_target_pairs={{0,1},{1,0},{2,3},{3,2}}
+  b = f32[4] collective-permute(a), channel_id=1, source_target_pairs={{0,1},{1,0},{2,3}}
+  c = f32[4] collective-permute(b), channel_id=1, source_target_pairs={{0,2},{2,0},{1,3}}
+  ROOT d = f32[4] collective-permute(c), source_target_pairs={{0,1},{1,0}}
+}
+)");
+  std::string groups;
+  for (const Instruction* gather : run.all(Opcode::kAllGather)) {
+    groups += groups_text(gather) + " ";
+  }
+  CHECK(groups == "{0,1}{2,3}{4,5}{6,7} {0,1}{2,3}{4,5}{6,7} {0,2}{1,3}{4,6}{5,7} {0,1} ");
+}
+
 TEST_CASE("permute to gather: several operands give a tuple, and share their look-ups") {
   PassRun run = run_passes(pass(), R"(HloModule m, num_partitions=2
 
