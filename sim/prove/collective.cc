@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/semantics/collective_forms.h"
 #include "ir/semantics/groups.h"
 #include "sim/prove/term_domain.h"
 
@@ -10,7 +11,7 @@ namespace minihlo::prove {
 namespace {
 
 std::vector<const Shape*> result_shapes(const Instruction& instruction) {
-  return leaf_shapes(instruction.shape());
+  return leaf_shapes(collective_result_shape(instruction));
 }
 
 // Where every order of the members gives the same bits: no rounding, and minimum and maximum are
@@ -48,12 +49,12 @@ TermDomain::Leaves TermDomain::collective(const Instruction& instruction,
                           fmt::format("{} in a computation that is called on elements",
                                       instruction_place(instruction))));
   }
-  if (is_collective_movement(instruction.opcode()) && !instruction.has(attr::permute_slice_sizes) &&
+  const Opcode opcode = collective_opcode(instruction.opcode());
+  if (is_collective_movement(opcode) && !instruction.has(attr::permute_slice_sizes) &&
       !instruction.get(attr::has_dynamic_root)) {
     return moved_between(instruction, operands, gathering);
   }
-  if (instruction.opcode() == Opcode::kAllReduce ||
-      instruction.opcode() == Opcode::kReduceScatter) {
+  if (opcode == Opcode::kAllReduce || opcode == Opcode::kReduceScatter) {
     return reduced_between(instruction, operands, gathering);
   }
   return tl::unexpected(Stop::unsupported(
@@ -64,7 +65,7 @@ TermDomain::Leaves TermDomain::collective(const Instruction& instruction,
 TermDomain::Leaves TermDomain::moved_between(const Instruction& instruction,
                                              std::span<const Array> operands,
                                              const Gathering& gathering) {
-  const Opcode opcode = instruction.opcode();
+  const Opcode opcode = collective_opcode(instruction.opcode());
   std::vector<const Shape*> shapes = result_shapes(instruction);
   std::vector<std::vector<Handle>> results(shapes.size(),
                                            std::vector<Handle>(gathering.devices.size()));
