@@ -34,9 +34,7 @@ class CollectiveRun {
     KernelResult done = prepare();
     if (!done) return tl::unexpected(std::move(done.error()));
     for (std::vector<Work>& stage : call_.stages) {
-      if (!call_.context.workers.run(stage)) {
-        return tl::unexpected(Stop{Stop::Kind::kTime, "out of time (--timeout)", {}});
-      }
+      if (auto stop = call_.context.workers.run(stage)) return tl::unexpected(*std::move(stop));
     }
     std::vector<Array> leaves;
     for (std::vector<Buffer>& values : results_) leaves.emplace_back(std::move(values));

@@ -79,8 +79,6 @@ std::vector<bool> writable_operands(std::span<Operand<Array>> operands,
   return writable;
 }
 
-Stop late() { return {Stop::Kind::kTime, "out of time (--timeout)", {}}; }
-
 }  // namespace
 
 BufferDomain::Leaves BufferDomain::apply(const Instruction& instruction,
@@ -127,7 +125,7 @@ BufferDomain::Leaves BufferDomain::apply(const Instruction& instruction,
       if (stage >= run.stages.size()) continue;
       for (Work& work : run.stages[stage]) works.push_back(std::move(work));
     }
-    if (!context_.workers.run(works)) return tl::unexpected(late());
+    if (auto stop = context_.workers.run(works)) return tl::unexpected(*std::move(stop));
   }
 
   std::vector<Array> leaves;

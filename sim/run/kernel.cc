@@ -36,7 +36,7 @@ tl::expected<Buffer, Stop> KernelCall::dense(const Buffer& buffer, const Shape* 
               copy.axes = {{end - begin, 1, 0}};
               copy_strided(copy, buffer.data(), to, width);
             }};
-  context.workers.run({&work, 1});
+  if (auto stop = context.workers.run({&work, 1})) return tl::unexpected(*std::move(stop));
   return result;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <numeric>
 #include <unordered_map>
 
@@ -174,7 +175,11 @@ class Simulation {
 
 tl::expected<RunResult, Stop> simulate(const Module& module, const Mesh& mesh, const Inputs& inputs,
                                        const RunOptions& options) {
-  return Simulation(module, mesh, options).run(inputs);
+  try {
+    return Simulation(module, mesh, options).run(inputs);
+  } catch (const std::bad_alloc&) {
+    return tl::unexpected(Stop{Stop::Kind::kMemory, "the system has no more memory", {}});
+  }
 }
 
 int64_t default_max_memory() {

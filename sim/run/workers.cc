@@ -1,6 +1,7 @@
 #include "sim/run/workers.h"
 
 #include <algorithm>
+#include <new>
 #include <system_error>
 
 namespace minihlo {
@@ -34,7 +35,19 @@ void Workers::start() {
   }
 }
 
-bool Workers::run(std::span<const Work> works) {
+bool Workers::is_late() {
+  if (!late_ && deadline_ && std::chrono::steady_clock::now() > *deadline_) late_ = true;
+  return late_;
+}
+
+std::optional<Stop> Workers::run(std::span<const Work> works) {
+  share_out(works);
+  if (late_) return Stop{Stop::Kind::kTime, "out of time (--timeout)", {}};
+  if (exhausted_) return Stop{Stop::Kind::kMemory, "the system has no more memory", {}};
+  return std::nullopt;
+}
+
+void Workers::share_out(std::span<const Work> works) {
   parts_.clear();
   for (const Work& work : works) {
     int64_t units = std::max<int64_t>(1, kPartCost / std::max<int64_t>(1, work.cost));
@@ -45,7 +58,7 @@ bool Workers::run(std::span<const Work> works) {
   next_ = 0;
   if (threads_ == 1 || parts_.size() < 2) {
     drain();
-    return !late_;
+    return;
   }
   // Many small works, one a device, are not worth it either.
   int64_t total = 0;
@@ -55,7 +68,7 @@ bool Workers::run(std::span<const Work> works) {
   }
   if (total < kPartCost) {
     drain();
-    return !late_;
+    return;
   }
   if (!started_) start();
   started_ = true;
@@ -68,19 +81,19 @@ bool Workers::run(std::span<const Work> works) {
   drain();
   std::unique_lock lock(mutex_);
   done_.wait(lock, [&] { return busy_ == 0; });
-  return !late_;
 }
 
 void Workers::drain() {
   for (;;) {
     size_t i = next_.fetch_add(1);
-    if (i >= parts_.size() || late_) return;
-    if (deadline_ && i > 0 && std::chrono::steady_clock::now() > *deadline_) {
-      late_ = true;
-      return;
-    }
+    if (i >= parts_.size() || late_ || exhausted_) return;
+    if (i > 0 && is_late()) return;
     const Part& part = parts_[i];
-    part.work->body(part.begin, part.end);
+    try {
+      part.work->body(part.begin, part.end);
+    } catch (const std::bad_alloc&) {
+      exhausted_ = true;
+    }
   }
 }
 

@@ -12,6 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "sim/stop.h"
+
 namespace minihlo {
 
 /// `count` units that may be done in any order, in any grouping, at the same time.
@@ -31,14 +33,20 @@ class Workers {
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  /// Does all of it. False when the deadline passed before the end.
-  bool run(std::span<const Work> works);
+  /// Does all of it. Stop::kTime when the deadline passed before the end, Stop::kMemory when the
+  /// system had no more memory for what a part needed for itself.
+  std::optional<Stop> run(std::span<const Work> works);
+
+  /// Whether the deadline has passed: bodies with much to do in one unit ask now and then, and
+  /// give up.
+  bool is_late();
 
  private:
   struct Part {
     const Work* work;
     int64_t begin, end;
   };
+  void share_out(std::span<const Work> works);
   void drain();
   void serve();
   void start();
@@ -51,6 +59,7 @@ class Workers {
   std::vector<Part> parts_;
   std::atomic<size_t> next_{0};
   std::atomic<bool> late_{false};
+  std::atomic<bool> exhausted_{false};
   uint64_t round_ = 0;
   int busy_ = 0;
   bool started_ = false;

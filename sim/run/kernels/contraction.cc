@@ -47,7 +47,7 @@ tl::expected<Buffer, Stop> converted_operand(KernelCall& call, size_t i, Element
   auto result = call.allocate(shape->element_count() * info(type).bytes);
   if (!result) return result;
   Work work = convert_work(*op, *dense, *result, shape->element_count());
-  call.context.workers.run({&work, 1});
+  if (auto stop = call.context.workers.run({&work, 1})) return tl::unexpected(*std::move(stop));
   return result;
 }
 

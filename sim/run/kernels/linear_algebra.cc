@@ -1,4 +1,5 @@
 // cholesky and triangular-solve, matrix by matrix, in (pairs of) doubles, rounded once.
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <limits>
@@ -29,9 +30,9 @@ struct Matrix {
 
 // L with L L^H = A, from A's lower triangle, or U with U^H U = A from its upper one. The other
 // triangle is zero. All NaN where A is not positive definite.
-void factor(const Matrix& a, int64_t n, bool lower, std::byte* result) {
-  std::vector<Number> l(static_cast<size_t>(n * n), 0);
-  auto at = [&](int64_t i, int64_t j) -> Number& { return l[static_cast<size_t>(i * n + j)]; };
+void factor(const Matrix& a, int64_t n, bool lower, Number* l, std::byte* result) {
+  std::fill(l, l + n * n, Number(0));
+  auto at = [&](int64_t i, int64_t j) -> Number& { return l[i * n + j]; };
   bool good = true;
   for (int64_t j = 0; j < n && good; ++j) {
     double diagonal = a.at(j, j).real();
@@ -80,11 +81,18 @@ KernelResult cholesky_kernel(KernelCall& call) {
   const int64_t n = shape->dims().back();
   const bool lower = call.instruction.get(attr::lower);
   const int64_t bytes = n * n * info(shape->element_type()).bytes;
+  int64_t work_bytes = 0;
+  if (__builtin_mul_overflow(shape->element_count(), int64_t{sizeof(Number)}, &work_bytes)) {
+    work_bytes = std::numeric_limits<int64_t>::max();
+  }
+  auto work = call.allocate(work_bytes);
+  if (!work) return tl::unexpected(std::move(work.error()));
   call.add(shape->element_count() / (n * n), n * n * std::min(n, int64_t{1} << 20),
-           [=, from = *operand, to = *result](int64_t begin, int64_t end) {
+           [=, from = *operand, to = *result, work = *work](int64_t begin, int64_t end) {
+             auto* numbers = reinterpret_cast<Number*>(Buffer(work).mutable_data());
              for (int64_t i = begin; i < end; ++i) {
                factor({shape->element_type(), from.data() + i * bytes, n}, n, lower,
-                      Buffer(to).mutable_data() + i * bytes);
+                      numbers + i * n * n, Buffer(to).mutable_data() + i * bytes);
              }
            });
   return {};

@@ -49,7 +49,7 @@ void fold_results(const Plan& plan, int64_t begin, int64_t end) {
   }
 }
 
-void reduce_block(const Plan& plan, int64_t begin, int64_t end) {
+void reduce_block(const Plan& plan, int64_t begin, int64_t end, Workers& workers) {
   const size_t n = plan.arrays.size();
   const int64_t count = end - begin;
   std::vector<const std::byte*> parameters(2 * n);
@@ -73,6 +73,7 @@ void reduce_block(const Plan& plan, int64_t begin, int64_t end) {
   const int64_t total = count_of(plan.reduced);
   OffsetWalk reduced(plan.reduced);
   for (int64_t r = 0; r < total; ++r, reduced.next()) {
+    if (r % kBlock == kBlock - 1 && workers.is_late()) return;
     for (size_t k = 0; k < n; ++k) {
       const std::byte* from = plan.arrays[k].data();
       const int64_t width = plan.widths[k];
@@ -139,9 +140,10 @@ KernelResult reduce_kernel(KernelCall& call) {
     return {};
   }
   call.add((result_count + kBlock - 1) / kBlock, cost * kBlock,
-           [plan = std::move(plan), result_count](int64_t begin, int64_t end) {
+           [plan = std::move(plan), result_count, &workers = call.context.workers](int64_t begin,
+                                                                                   int64_t end) {
              for (int64_t i = begin; i < end; ++i) {
-               reduce_block(plan, i * kBlock, std::min(result_count, (i + 1) * kBlock));
+               reduce_block(plan, i * kBlock, std::min(result_count, (i + 1) * kBlock), workers);
              }
            });
   return {};

@@ -18,7 +18,7 @@ struct Plan {
   std::vector<int64_t> widths;
 };
 
-void reduce_block(const Plan& plan, int64_t begin, int64_t end) {
+void reduce_block(const Plan& plan, int64_t begin, int64_t end, Workers& workers) {
   const size_t n = plan.arrays.size(), rank = plan.windows.rank();
   const auto count = static_cast<size_t>(end - begin);
   std::vector<int64_t> outputs(count * rank), position(rank);
@@ -45,6 +45,7 @@ void reduce_block(const Plan& plan, int64_t begin, int64_t end) {
   std::vector<int64_t> elements;
   const int64_t positions = plan.windows.position_count();
   for (int64_t p = 0; p < positions; ++p) {
+    if (p % kBlock == kBlock - 1 && workers.is_late()) return;
     plan.windows.position_index(p, position.data());
     meeting.clear();
     elements.clear();
@@ -108,12 +109,13 @@ KernelResult reduce_window_kernel(KernelCall& call) {
   }
   const int64_t count = result_shape->element_count();
   const int64_t positions = std::min(plan.windows.position_count(), int64_t{1} << 32);
-  call.add((count + kBlock - 1) / kBlock, cost * positions * kBlock,
-           [plan = std::move(plan), count](int64_t begin, int64_t end) {
-             for (int64_t i = begin; i < end; ++i) {
-               reduce_block(plan, i * kBlock, std::min(count, (i + 1) * kBlock));
-             }
-           });
+  call.add(
+      (count + kBlock - 1) / kBlock, cost * positions * kBlock,
+      [plan = std::move(plan), count, &workers = call.context.workers](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          reduce_block(plan, i * kBlock, std::min(count, (i + 1) * kBlock), workers);
+        }
+      });
   return {};
 }
 

@@ -53,12 +53,13 @@ void combine(const Plan& plan, int64_t result, int64_t update, std::span<const i
   }
 }
 
-void scatter_all(const Plan& plan) {
+void scatter_all(const Plan& plan, Workers& workers) {
   const int64_t window = count_of(plan.in_result);
   std::vector<int64_t> start(plan.limits.size()), to, from;
   std::vector<std::vector<std::byte>> scratch(2 * plan.results.size());
   OffsetWalk batch(plan.batch);
   for (int64_t i = 0; i < plan.starts.count(); ++i, batch.next()) {
+    if (i % kBlock == 0 && workers.is_late()) return;
     plan.starts.read(i, start);
     int64_t offset = 0;
     bool inside = true;
@@ -152,7 +153,9 @@ KernelResult scatter_kernel(KernelCall& call) {
   }
   if (updates->element_count() == 0) return {};
   call.add(1, updates->byte_count(),
-           [plan = std::move(plan)](int64_t, int64_t) { scatter_all(plan); });
+           [plan = std::move(plan), &workers = call.context.workers](int64_t, int64_t) {
+             scatter_all(plan, workers);
+           });
   return {};
 }
 

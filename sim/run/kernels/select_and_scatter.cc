@@ -62,13 +62,14 @@ void choose(const Plan& plan, int64_t begin, int64_t end) {
   }
 }
 
-void scatter_all(const Plan& plan, int64_t result_count, int64_t source_count) {
+void scatter_all(const Plan& plan, int64_t result_count, int64_t source_count, Workers& workers) {
   std::byte* to = Buffer(plan.result).mutable_data();
   StridedCopy fill;
   fill.axes = {{result_count, 1, 0}};
   copy_strided(fill, plan.init.data(), to, plan.width);
   const auto* chosen = reinterpret_cast<const int64_t*>(plan.chosen.data());
   for (int64_t i = 0; i < source_count; ++i) {
+    if (i % kBlock == 0 && workers.is_late()) return;
     if (chosen[i] < 0) continue;
     std::byte* place = to + chosen[i] * plan.width;
     const std::byte* parameters[] = {place, plan.source.data() + i * plan.width};
@@ -124,9 +125,9 @@ KernelResult select_and_scatter_kernel(KernelCall& call) {
              }
            });
   call.next_stage();
-  call.add(1, sources * 16, [plan, sources, count = shape->element_count()](int64_t, int64_t) {
-    scatter_all(plan, count, sources);
-  });
+  call.add(1, sources * 16,
+           [plan, sources, count = shape->element_count(), &workers = call.context.workers](
+               int64_t, int64_t) { scatter_all(plan, count, sources, workers); });
   return {};
 }
 

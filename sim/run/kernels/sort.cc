@@ -31,7 +31,7 @@ struct Merge {
 
 class RowSorter {
  public:
-  explicit RowSorter(const Plan& plan) : plan_(plan), keep_(kBatch) {
+  RowSorter(const Plan& plan, Workers& workers) : plan_(plan), workers_(workers), keep_(kBatch) {
     for (int64_t width : plan.widths) {
       for (int side = 0; side < 2; ++side) {
         gathered_.emplace_back(kBatch * static_cast<size_t>(width));
@@ -46,6 +46,7 @@ class RowSorter {
     for (int64_t row = begin; row < end; ++row) std::iota(order(row, 0), order(row, 0) + n, 0);
     int from = 0;
     for (int64_t run = 1; run < n; run *= 2, from = 1 - from) {
+      if (workers_.is_late()) return;
       for (int64_t row = begin; row < end; ++row) {
         const int64_t* source = order(row, from);
         for (int64_t at = 0; at < n; at += 2 * run) {
@@ -118,6 +119,7 @@ class RowSorter {
   }
 
   const Plan& plan_;
+  Workers& workers_;
   std::vector<std::vector<std::byte>> gathered_;  // right and left element of each operand
   std::vector<const std::byte*> parameters_;
   std::vector<int64_t> steps_;
@@ -161,9 +163,10 @@ KernelResult sort_kernel(KernelCall& call) {
   if (shape->element_count() == 0) return {};
   int64_t levels = 1;
   for (int64_t run = 1; run < plan.size; run *= 2) ++levels;
-  call.add(
-      shape->element_count() / plan.size, plan.size * levels * (width + 16),
-      [plan = std::move(plan)](int64_t begin, int64_t end) { RowSorter(plan).sort(begin, end); });
+  call.add(shape->element_count() / plan.size, plan.size * levels * (width + 16),
+           [plan = std::move(plan), &workers = call.context.workers](int64_t begin, int64_t end) {
+             RowSorter(plan, workers).sort(begin, end);
+           });
   return {};
 }
 

@@ -40,20 +40,20 @@ auto order_key(T value) {
 
 template <class T>
 void top_rows(const std::byte* from, int64_t columns, int64_t k, bool largest, int64_t begin,
-              int64_t end, std::byte* values, std::byte* places) {
-  std::vector<int32_t> order(static_cast<size_t>(columns));
+              int64_t end, int32_t* orders, std::byte* values, std::byte* places) {
   for (int64_t row = begin; row < end; ++row) {
+    int32_t* order = orders + row * columns;
     const T* data = reinterpret_cast<const T*>(from) + row * columns;
-    std::iota(order.begin(), order.end(), 0);
-    std::partial_sort(order.begin(), order.begin() + k, order.end(), [&](int32_t a, int32_t b) {
+    std::iota(order, order + columns, 0);
+    std::partial_sort(order, order + k, order + columns, [&](int32_t a, int32_t b) {
       auto x = order_key(data[a]), y = order_key(data[b]);
       if (x != y) return largest ? x > y : x < y;
       return a < b;
     });
     for (int64_t i = 0; i < k; ++i) {
-      reinterpret_cast<T*>(values)[row * k + i] = data[order[static_cast<size_t>(i)]];
+      reinterpret_cast<T*>(values)[row * k + i] = data[order[i]];
     }
-    std::copy_n(order.begin(), k, reinterpret_cast<int32_t*>(places) + row * k);
+    std::copy_n(order, k, reinterpret_cast<int32_t*>(places) + row * k);
   }
 }
 
@@ -74,14 +74,21 @@ KernelResult topk_kernel(KernelCall& call) {
     call.results.push_back(*std::move(result));
   }
   if (columns == 0) return {};
+  int64_t order_bytes = 0;
+  if (__builtin_mul_overflow(operand->element_count(), int64_t{sizeof(int32_t)}, &order_bytes)) {
+    order_bytes = std::numeric_limits<int64_t>::max();
+  }
+  auto orders = call.allocate(order_bytes);
+  if (!orders) return tl::unexpected(std::move(orders.error()));
   call.add(operand->element_count() / columns, columns * 16,
            [=, data = *data, k = shape->element(0)->dims().back(),
-            largest = call.instruction.get(attr::largest), values = call.results[0],
-            places = call.results[1]](int64_t begin, int64_t end) {
+            largest = call.instruction.get(attr::largest), orders = *orders,
+            values = call.results[0], places = call.results[1]](int64_t begin, int64_t end) {
              dispatch(operand->element_type(), [&]<class T>(std::type_identity<T>) {
                if constexpr (!std::is_same_v<T, std::complex<float>> &&
                              !std::is_same_v<T, std::complex<double>>) {
                  top_rows<T>(data.data(), columns, k, largest, begin, end,
+                             reinterpret_cast<int32_t*>(Buffer(orders).mutable_data()),
                              Buffer(values).mutable_data(), Buffer(places).mutable_data());
                }
              });
