@@ -20,6 +20,9 @@ struct Stop {
   std::string message;  // for a person; several lines where it is a report
   std::string what;     // kUnsupported: the opcode or feature
 
+  /// Whether it is devices that do not come together.
+  bool is_of_devices() const { return kind == Kind::kDeadlock || kind == Kind::kMismatch; }
+
   static Stop unsupported(std::string what, std::string message) {
     return {Kind::kUnsupported, std::move(message), std::move(what)};
   }
