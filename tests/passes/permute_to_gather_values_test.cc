@@ -3,6 +3,7 @@
 // itself: what a permute means, and what the chain does where options make it something else.
 #include <cstring>
 #include <functional>
+#include <map>
 #include <numeric>
 
 #include <doctest/doctest.h>
@@ -13,6 +14,7 @@
 #include "ir/rewriter.h"
 #include "passes/permute_to_gather/orbits.h"
 #include "passes/pipeline.h"
+#include "sim/prove/equivalence.h"
 #include "sim/run/simulator.h"
 #include "tests/passes/run_passes.h"
 
@@ -139,6 +141,7 @@ class Runner {
  public:
   int64_t runs = 0;
   int64_t rewritten = 0;
+  std::map<prove::Verdict, int64_t> verdicts;
 
   // All option sets on one case.
   void run(const Case& one, const std::vector<Options>& sets) {
@@ -194,6 +197,7 @@ class Runner {
     std::string errors = testing::verifier_errors(*module);
     if (!errors.empty()) fail(one, options, errors);
     ++runs;
+    bool same = true;
     RunOptions run_options;
     run_options.threads = 1;
     auto result = simulate(*module, one.mesh, inputs(one.mesh), run_options);
@@ -207,6 +211,9 @@ class Runner {
         bool right = options.fill == "zero" && options.id == "auto" && options.axis != "literal";
         if (right && !alone && source != permuted(one, device))
           fail(one, options, "the statements differ");
+        if (!std::ranges::equal(kOperands[i].dims, std::vector<int64_t>{0})) {
+          same = same && source == permuted(one, device);
+        }
         const HostTensor& actual = result->outputs[static_cast<size_t>(device)][i];
         std::vector<std::byte> expected(static_cast<size_t>(actual.bytes));
         if (source != kZeros) {
@@ -219,6 +226,23 @@ class Runner {
                fmt::format("operand {} on device {}: not that of {}", i, device, source));
         }
       }
+    }
+    if (!beyond) prove(original, *module, one, options, same);
+  }
+
+  // The prover's verdict must be that of the definitions.
+  void prove(const Module& original, const Module& rewritten_module, const Case& one,
+             const Options& options, bool same) {
+    prove::EquivalenceOptions prover_options;
+    prover_options.mesh = one.mesh;
+    prove::EquivalenceResult result =
+        prove::check_equivalence(original, rewritten_module, prover_options);
+    prove::Verdict expected = same ? prove::Verdict::kProved : prove::Verdict::kRefuted;
+    ++verdicts[expected];
+    if (result.verdict != expected) {
+      fail(one, options,
+           fmt::format("{} instead of {}: {}", to_string(result.verdict), to_string(expected),
+                       result.reason));
     }
   }
 
@@ -334,7 +358,11 @@ TEST_CASE("permute to gather: every partial permutation of up to 4 devices, ever
     each_line(ids, [&](const Case& one) { runner.run(one, sets); });
   }
   CHECK(runner.runs == 2 * (2 + 7 + 34 + 209) * static_cast<int64_t>(sets.size()));
-  MESSAGE(runner.runs << " runs, " << runner.rewritten << " permutes rewritten");
+  CHECK(runner.verdicts[prove::Verdict::kProved] > 1000);
+  CHECK(runner.verdicts[prove::Verdict::kRefuted] > 1000);
+  MESSAGE(runner.runs << " runs, " << runner.rewritten << " permutes rewritten, "
+                      << runner.verdicts[prove::Verdict::kProved] << " proved, "
+                      << runner.verdicts[prove::Verdict::kRefuted] << " refuted");
 }
 
 TEST_CASE("permute to gather: every partial permutation of 5 devices, defaults and preset") {
