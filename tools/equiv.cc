@@ -2,26 +2,20 @@
 #include <chrono>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "ir/diagnostics.h"
 #include "ir/verifier.h"
 #include "passes/pipeline.h"
 #include "sim/prove/equivalence.h"
-#include "sim/walk.h"
 #include "tools/command.h"
-#include "tools/json_out.h"
+#include "tools/equivalence_report.h"
 #include "tools/module_file.h"
 
 namespace minihlo {
 namespace {
 
-using prove::Counterexample;
 using prove::EquivalenceResult;
 using prove::Verdict;
-
-// Elements of the inputs that the text report lists.
-constexpr size_t kListedInputs = 20;
 
 class Equiv : public Command {
  public:
@@ -101,7 +95,8 @@ class Equiv : public Command {
       }
     }
     EquivalenceResult result = prove::check_equivalence(*before, *after, options_);
-    std::string out = json_ ? json_report(result) : text_report(result);
+    std::string out = json_ ? equivalence_json(result, options_.mesh).text()
+                            : equivalence_text(result, options_.mesh);
     if (!write_output("-", out)) return ExitCode::kInvalid;
     return static_cast<ExitCode>(prove::exit_code(result.verdict, allow_rounding_));
   }
@@ -110,7 +105,7 @@ class Equiv : public Command {
   // Prints why there is none.
   static bool has_module(const ModuleFile& file) {
     if (file.module) return true;
-    if (!file.unreadable.empty()) print_error(file.unreadable);
+    if (!file.unreadable.empty()) print_error(fmt::format("{}: {}", file.path, file.unreadable));
     fmt::print(stderr, "{}", file.diagnostics.to_string());
     return false;
   }
@@ -164,111 +159,6 @@ class Equiv : public Command {
     fmt::print(stderr, "{}", file.diagnostics.to_string());
     print_error(fmt::format("equiv: {} is not valid", file.path));
     return false;
-  }
-
-  std::string text_report(const EquivalenceResult& result) const {
-    std::string out = fmt::format("{}: {}\n", to_string(result.verdict), result.reason);
-    if (result.verdict == Verdict::kProved) {
-      out += fmt::format("  {} outputs on {} replicas x {} partitions, {} terms\n", result.outputs,
-                         options_.mesh.replicas, options_.mesh.partitions, result.terms);
-    }
-    if (!result.rules.empty()) out += fmt::format("  rules: {}\n", fmt::join(result.rules, ", "));
-    for (const std::string& assumption : result.assumptions) {
-      out += fmt::format("  assumed: {}\n", assumption);
-    }
-    if (result.counterexample) out += counterexample_text(*result.counterexample);
-    return out;
-  }
-
-  std::string counterexample_text(const Counterexample& found) const {
-    std::string out;
-    if (!found.report.empty()) {
-      out += fmt::format("  {}\n", found.report);
-    } else {
-      out +=
-          fmt::format("  {}, output {} {}, index [{}]\n", device_name(options_.mesh, found.device),
-                      found.output, found.output_shape, fmt::join(found.index, ","));
-      const char* names[2] = {"first ", "second"};
-      for (int side = 0; side < 2; ++side) {
-        out += fmt::format("    {}  {}", names[side], found.values[side]);
-        if (!found.paths[side].empty()) out += fmt::format("    from {}", found.paths[side]);
-        out += '\n';
-      }
-    }
-    if (!found.inputs.empty()) out += "  inputs, zero but for\n";
-    for (size_t i = 0; i < found.inputs.size(); ++i) {
-      if (i == kListedInputs) {
-        out += fmt::format("    ... and {} more (--json lists all)\n", found.inputs.size() - i);
-        break;
-      }
-      const prove::InputElement& input = found.inputs[i];
-      out += fmt::format("    {}, parameter leaf {}, element {}: {}\n",
-                         device_name(options_.mesh, input.device), input.parameter, input.index,
-                         input.value);
-    }
-    if (!found.first_difference.empty()) {
-      out += fmt::format("  the first value that differs: {}\n", found.first_difference);
-    }
-    out += fmt::format("  replayed: {}\n", found.replay);
-    return out;
-  }
-
-  std::string json_report(const EquivalenceResult& result) const {
-    auto list = [](const auto& texts) {
-      Json json = Json::array();
-      for (const std::string& text : texts) json.push(text);
-      return json;
-    };
-    Json json = Json::object();
-    json.set("verdict", to_string(result.verdict));
-    json.set("reason", result.reason);
-    json.set("replicas", options_.mesh.replicas);
-    json.set("partitions", options_.mesh.partitions);
-    json.set("outputs", result.outputs);
-    json.set("terms", result.terms);
-    json.set("tests", result.tests);
-    json.set("assumptions", list(result.assumptions));
-    json.set("rules", list(result.rules));
-    json.set("relaxations", list(result.relaxations));
-    if (!result.unsupported.empty()) json.set("unsupported", result.unsupported);
-    if (result.counterexample)
-      json.set("counterexample", counterexample_json(*result.counterexample));
-    return json.text();
-  }
-
-  Json counterexample_json(const Counterexample& found) const {
-    Json json = Json::object();
-    if (!found.report.empty()) {
-      json.set("report", found.report);
-    } else {
-      json.set("device", found.device);
-      json.set("replica", options_.mesh.replica(found.device));
-      json.set("partition", options_.mesh.partition(found.device));
-      json.set("output", found.output);
-      Json index = Json::array();
-      for (int64_t i : found.index) index.push(i);
-      json.set("index", std::move(index));
-      Json values = Json::array(), paths = Json::array();
-      for (int side = 0; side < 2; ++side) {
-        values.push(found.values[side]);
-        paths.push(found.paths[side]);
-      }
-      json.set("values", std::move(values));
-      json.set("paths", std::move(paths));
-    }
-    Json inputs = Json::array();
-    for (const prove::InputElement& input : found.inputs) {
-      Json element = Json::object();
-      element.set("device", input.device);
-      element.set("parameter", input.parameter);
-      element.set("element", input.index);
-      element.set("value", input.value);
-      inputs.push(std::move(element));
-    }
-    json.set("inputs", std::move(inputs));
-    if (!found.first_difference.empty()) json.set("first_difference", found.first_difference);
-    json.set("replay", found.replay);
-    return json;
   }
 
   std::string first_, second_, passes_;

@@ -1,10 +1,14 @@
 // minihlo opt: rewrite a module by passes.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "ir/diagnostics.h"
 #include "ir/text/printer.h"
 #include "passes/pipeline.h"
+#include "sim/prove/equivalence.h"
 #include "tools/command.h"
+#include "tools/equivalence_report.h"
 #include "tools/json_out.h"
 #include "tools/module_file.h"
 
@@ -42,6 +46,10 @@ class Opt : public Command {
             "mesh is\n"
             "what its header says, unless --replicas and --partitions say otherwise.\n"
             "\n"
+            "--prove compares the modules before and after each pass, as minihlo equiv does; the "
+            "worst\n"
+            "verdict is the exit code.\n"
+            "\n"
             "--json prints {\"passes\": [...], \"entries\": [...]}, with one entry for each "
             "instruction\n"
             "that a pass is for: rewritten, or the reason why not. The module then goes to -o "
@@ -49,7 +57,8 @@ class Opt : public Command {
         .examples =
             "  minihlo opt a.hlo --passes=dce            what is left when the unused is gone\n"
             "  minihlo opt a.hlo --passes=collective-permute-to-all-gather --verbose -o b.hlo\n"
-            "  minihlo opt a.hlo --passes='collective-permute-to-all-gather{preset=neuron-2.24}'",
+            "  minihlo opt a.hlo --passes='collective-permute-to-all-gather{preset=neuron-2.24}'\n"
+            "  minihlo opt a.hlo --passes=collective-permute-to-all-gather,dce --prove -o b.hlo",
     };
   }
 
@@ -62,6 +71,8 @@ class Opt : public Command {
                      1);
     arguments.flag("--verbose", verbose_, "say on standard error what the passes do");
     arguments.flag("--verify-each", verify_each_, "verify the module before and after each pass");
+    arguments.flag("--prove", prove_,
+                   "compare the modules before and after each pass, as equiv does");
     arguments.flag("--json", json_, "print one JSON document and nothing else");
   }
 
@@ -84,7 +95,8 @@ class Opt : public Command {
     std::unique_ptr<Module> module = load_module(file_);
     if (!module) return ExitCode::kInvalid;
     if (verbose_) context_.log = [](std::string_view line) { fmt::print(stderr, "{}\n", line); };
-    auto done = run_pipeline(*module, *pipeline, context_, verify_each_);
+    auto done = prove_ ? run_and_prove(*module, *pipeline)
+                       : run_pipeline(*module, *pipeline, context_, verify_each_);
     if (!done) {
       print_error(done.error());
       return ExitCode::kInvalid;
@@ -95,11 +107,40 @@ class Opt : public Command {
       }
     }
     if (json_ && !write_output("-", report(*pipeline))) return ExitCode::kInvalid;
-    return ExitCode::kOk;
+    return proved_;
   }
 
  private:
-  std::string report(const Pipeline& pipeline) const {
+  // Runs the pipeline pass by pass, each compared with what it was given. Verdicts go to standard
+  // error, unless they are to be in the document; the worst of them is the exit code.
+  tl::expected<void, std::string> run_and_prove(Module& module, const Pipeline& pipeline) {
+    auto mesh = make_mesh(context_.replica_count(module), context_.num_partitions(module));
+    if (!mesh) return tl::unexpected(mesh.error());
+    prove::EquivalenceOptions options;
+    options.mesh = *mesh;
+    for (const PassCall& call : pipeline) {
+      std::unique_ptr<Module> before = module.clone();
+      auto done = run_pipeline(module, {call}, context_, true);
+      if (!done) return done;
+      prove::EquivalenceResult result = prove::check_equivalence(*before, module, options);
+      if (!json_) {
+        fmt::print(stderr, "{}: {}", call.to_string(), equivalence_text(result, *mesh));
+      }
+      Json proof = equivalence_json(result, *mesh);
+      proof.set("pass", call.to_string());
+      proofs_.push(std::move(proof));
+      auto code = static_cast<ExitCode>(prove::exit_code(result.verdict, false));
+      auto rank = [](ExitCode one) {
+        constexpr ExitCode kOrder[] = {ExitCode::kOk, ExitCode::kUndecided, ExitCode::kUnsupported,
+                                       ExitCode::kInvalid, ExitCode::kDiffers};
+        return std::ranges::find(kOrder, one) - std::begin(kOrder);
+      };
+      if (rank(code) > rank(proved_)) proved_ = code;
+    }
+    return {};
+  }
+
+  std::string report(const Pipeline& pipeline) {
     Json passes = Json::array();
     for (const PassCall& call : pipeline) passes.push(call.to_string());
     Json entries = Json::array();
@@ -107,6 +148,7 @@ class Opt : public Command {
     Json document = Json::object();
     document.set("passes", std::move(passes));
     document.set("entries", std::move(entries));
+    if (prove_) document.set("proofs", std::move(proofs_));
     return document.text();
   }
 
@@ -116,7 +158,10 @@ class Opt : public Command {
   PassContext context_;
   bool verbose_ = false;
   bool verify_each_ = false;
+  bool prove_ = false;
   bool json_ = false;
+  Json proofs_ = Json::array();
+  ExitCode proved_ = ExitCode::kOk;
 };
 
 }  // namespace

@@ -59,7 +59,6 @@ struct Counterexample {
   std::string report;    // a deadlock or mismatch of one side
   std::vector<InputElement> inputs;
   std::string replay;            // "simulator" or "by demand"
-  std::string first_difference;  // the first intermediate value that differs, if it is known
 };
 
 struct EquivalenceResult {
@@ -68,7 +67,6 @@ struct EquivalenceResult {
   std::string unsupported;      // what was not understood
   std::set<std::string> rules;  // that the proof used
   std::vector<std::string> assumptions;
-  std::vector<std::string> relaxations;
   std::optional<Counterexample> counterexample;
   int64_t tests = 0;    // random runs that were made
   int64_t outputs = 0;  // compared: leaves times devices

@@ -22,6 +22,11 @@ void sample_float(ElementType type, SampleKind kind, std::mt19937_64& random, st
       encode_float(type, static_cast<double>(bits % 17) - 8, element);
       return;
     case SampleKind::kBits: {
+      if ((bits & 1) != 0) {
+        // Of one magnitude, so that sums round.
+        encode_float(type, std::ldexp(static_cast<double>(static_cast<int64_t>(bits)), -62), element);
+        return;
+      }
       uint64_t mask = info(type).bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << info(type).bits) - 1;
       for (int attempt = 0; attempt < 16; ++attempt) {
         uint64_t masked = bits & mask;

@@ -11,7 +11,7 @@ namespace minihlo::prove {
 
 enum class SampleKind : uint8_t {
   kSmall,    // small integers, exact in every type
-  kBits,     // any bits; floats of any magnitude, but finite
+  kBits,     // any bits; of floats half are finite ones of any magnitude, half are below 2
   kSpecial,  // NaN, infinities, zeros of both signs, denormals, extremes, and small integers
 };
 
