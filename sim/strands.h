@@ -196,8 +196,10 @@ class Strands {
                   int count) {
     if (!parts[0]->is_tuple()) {
       std::vector<const Array*> arrays;
-      for (const Val* part : parts) arrays.push_back(&part->array);
-      if (!domain_.is_set(*arrays[0])) return Val{};
+      for (const Val* part : parts) {
+        if (!domain_.is_set(part->array)) return Val{};
+        arrays.push_back(&part->array);
+      }
       return {domain_.join(arrays, positions, count), nullptr};
     }
     std::vector<Val> elements;

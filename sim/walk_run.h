@@ -36,7 +36,12 @@ class WalkRun {
     push(strands_[0], computation, std::move(arguments));
     for (;;) {
       if (std::optional<Stop> stop = run_all()) return tl::unexpected(*std::move(stop));
-      if (strands_.is_done()) return strands_.result();
+      if (strands_.is_done()) {
+        Val result = strands_.result();
+        const Instruction& root = *computation.root();
+        if (!lacks_values(root.shape(), result)) return result;
+        return tl::unexpected(no_value(fmt::format("%{}, a result,", root.name())));
+      }
       Expected<bool> moved = rendezvous_.meet();
       if (!moved) return tl::unexpected(std::move(moved.error()));
       if (!*moved) return tl::unexpected(rendezvous_.deadlock());
@@ -108,6 +113,9 @@ class WalkRun {
                                        "computation",
                                        instruction.name()));
         }
+        if (lacks_values(send->operand(0)->shape(), (*frame.value_of(*send).elements)[0])) {
+          return no_value(fmt::format("what %{} sends", send->name()));
+        }
         return rendezvous_.reach(index);
       }
       case Opcode::kCall:
@@ -123,6 +131,12 @@ class WalkRun {
       default:
         break;
     }
+    for (const Instruction* operand : instruction.operands()) {
+      if (lacks_values(operand->shape(), frame.value_of(*operand))) {
+        return no_value(
+            fmt::format("%{}, an operand of %{},", operand->name(), instruction.name()));
+      }
+    }
     if (is_collective(instruction.opcode()) && instruction.opcode() != Opcode::kRecv) {
       return rendezvous_.reach(index);
     }
@@ -132,6 +146,24 @@ class WalkRun {
     if (!leaves) return std::move(leaves.error());
     frame.store_leaves(*leaves);
     return std::nullopt;
+  }
+
+  // Whether there is an array in it that is no vector: the context of asynchronous work, or what a
+  // recv will have brought when it is done.
+  bool lacks_values(const Shape* shape, const Val& value) const {
+    if (shape->is_array()) return !domain_.is_set(value.array);
+    if (!value.is_tuple()) return false;
+    for (size_t i = 0; i < value.elements->size(); ++i) {
+      if (lacks_values(shape->elements()[i], (*value.elements)[i])) return true;
+    }
+    return false;
+  }
+
+  static Stop no_value(const std::string& where) {
+    return Stop::unsupported("asynchronous context",
+                             fmt::format("{} has no value: it is what asynchronous work keeps for "
+                                         "itself",
+                                         where));
   }
 
   // The value of what only names, groups or hands on values; nothing for other instructions.
@@ -212,10 +244,12 @@ class WalkRun {
     Frame<Array>& frame = strand.frames.back();
     const Instruction& loop = frame.instruction();
     Val state = frame.take(0);
-    if (auto own = domain_.loop(walker_, loop, state, strand.devices)) {
-      if (!*own) return std::move(own->error());
-      frame.store(std::move(**own));
-      return std::nullopt;
+    if (!lacks_values(loop.shape(), state)) {
+      if (auto own = domain_.loop(walker_, loop, state, strand.devices)) {
+        if (!*own) return std::move(own->error());
+        frame.store(std::move(**own));
+        return std::nullopt;
+      }
     }
     Frame<Array> looping;
     looping.loop = &loop;
@@ -250,6 +284,9 @@ class WalkRun {
       ++frame.trips;
       test_loop(strand);
       return std::nullopt;
+    }
+    if (!domain_.is_set(result.array)) {
+      return no_value(fmt::format("the test of %{}", frame.loop->name()));
     }
     std::optional<std::vector<int64_t>> test = domain_.known(result.array);
     if (!test) {
@@ -303,6 +340,9 @@ class WalkRun {
     const Instruction& instruction = frame.instruction();
     std::vector<Computation*> branches = instruction.called_computations();
     const Array& test = frame.value_of(*instruction.operand(0)).array;
+    if (!domain_.is_set(test)) {
+      return no_value(fmt::format("the test of %{}", instruction.name()));
+    }
     std::optional<std::vector<int64_t>> known = domain_.known(test);
     if (!known) {
       std::vector<Val> arguments = frame.operand_values();
