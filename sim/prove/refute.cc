@@ -488,6 +488,7 @@ Finding Refuter::by_runs(const ModuleTerms* before, const ModuleTerms* after) {
     if (!options_.bits && is_rounding(before_, after_, options_, small, *place, outputs)) {
       small = *inputs;
       place = differs(small, replayed);
+      if (!place) continue;
       outputs[0] = output(replayed[0]);
       outputs[1] = output(replayed[1]);
     }

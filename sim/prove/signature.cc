@@ -105,7 +105,9 @@ tl::expected<std::string, Stop> TermDomain::region_key(const Computation& comput
   std::vector<Array> leaves;
   append_leaves(*result, leaves);
   std::string key;
-  for (const Array& leaf : leaves) key += fmt::format("{} ", leaf[0].node);
+  for (const Array& leaf : leaves) {
+    key += leaf.is_set() ? fmt::format("{} ", leaf[0].node) : "token ";
+  }
   region_keys_.emplace(&computation, key);
   return key;
 }
