@@ -17,7 +17,7 @@ size_t width_of(ElementType type) { return static_cast<size_t>(info(type).bytes)
 
 }  // namespace
 
-bool Demand::parts(const Wanted& wanted, std::vector<Wanted>& elements) const {
+bool Demand::parts(const Element& wanted, std::vector<Element>& elements) const {
   const Node& node = terms_.node(wanted.tensor);
   switch (node.kind) {
     case NodeKind::kParameter:
@@ -26,13 +26,9 @@ bool Demand::parts(const Wanted& wanted, std::vector<Wanted>& elements) const {
     case NodeKind::kPlaceholder:
     case NodeKind::kElided:
       return false;
-    case NodeKind::kAssembled: {
-      Place place = place_of(*node.tensor, wanted.index);
-      elements.push_back(
-          {Terms::resolve(node.tensor->pieces[place.piece].source, wanted.tensor.device),
-           place.source_index});
+    case NodeKind::kAssembled:
+      elements.push_back(terms_.source_of(wanted));
       return true;
-    }
     case NodeKind::kApply:
       break;
   }
@@ -57,11 +53,11 @@ std::optional<ElementBytes> Demand::value(Handle tensor, int64_t index,
                                           const SparseInputs& inputs) {
   inputs_ = &inputs;
   done_.clear();
-  std::vector<Wanted> pending{{tensor, index}};
-  std::vector<Wanted> elements;
+  std::vector<Element> pending{{tensor, index}};
+  std::vector<Element> elements;
   while (!pending.empty()) {
     if (pending.size() > kMaxElements || done_.size() > kMaxElements) return std::nullopt;
-    Wanted wanted = pending.back();
+    Element wanted = pending.back();
     if (done_.contains(wanted)) {
       pending.pop_back();
       continue;
@@ -69,7 +65,7 @@ std::optional<ElementBytes> Demand::value(Handle tensor, int64_t index,
     elements.clear();
     if (!parts(wanted, elements)) return std::nullopt;
     size_t before = pending.size();
-    for (const Wanted& element : elements) {
+    for (const Element& element : elements) {
       if (!done_.contains(element)) pending.push_back(element);
     }
     if (pending.size() > before) continue;
@@ -79,9 +75,8 @@ std::optional<ElementBytes> Demand::value(Handle tensor, int64_t index,
   return done_.at({tensor, index});
 }
 
-bool Demand::compute(const Wanted& wanted, std::span<const Wanted> elements) {
+bool Demand::compute(const Element& wanted, std::span<const Element> elements) {
   const Node& node = terms_.node(wanted.tensor);
-  size_t width = width_of(node.type);
   ElementBytes bytes{};
   switch (node.kind) {
     case NodeKind::kParameter: {
@@ -90,8 +85,7 @@ bool Demand::compute(const Wanted& wanted, std::span<const Wanted> elements) {
       break;
     }
     case NodeKind::kLiteral:
-      std::memcpy(bytes.data(), node.bytes.data() + static_cast<size_t>(wanted.index) * width,
-                  width);
+      std::ranges::copy(terms_.bytes_of(node, wanted.index), bytes.begin());
       break;
     case NodeKind::kAssembled:
       bytes = done_.at(elements[0]);
@@ -105,12 +99,12 @@ bool Demand::compute(const Wanted& wanted, std::span<const Wanted> elements) {
   return true;
 }
 
-bool Demand::compute_pointwise(const Wanted& wanted, std::span<const Wanted> elements) {
+bool Demand::compute_pointwise(const Element& wanted, std::span<const Element> elements) {
   const Node& node = terms_.node(wanted.tensor);
   const Signature& signature = terms_.signature(node.signature);
   alignas(16) std::array<ElementBytes, 1> result{};
   alignas(16) std::vector<ElementBytes> values;
-  for (const Wanted& element : elements) values.push_back(done_.at(element));
+  for (const Element& element : elements) values.push_back(done_.at(element));
   if (signature.kind == Signature::Kind::kPointwise) {
     auto op = elementwise_op(*signature.instruction);
     if (!op || values.size() != static_cast<size_t>(op->operand_count())) return false;
@@ -135,7 +129,7 @@ bool Demand::compute_pointwise(const Wanted& wanted, std::span<const Wanted> ele
   return true;
 }
 
-bool Demand::compute_whole(const Wanted& wanted, std::span<const Wanted> elements) {
+bool Demand::compute_whole(const Element& wanted, std::span<const Element> elements) {
   const Node& node = terms_.node(wanted.tensor);
   const Signature& signature = terms_.signature(node.signature);
   std::vector<std::vector<std::byte>> operands;
@@ -156,18 +150,18 @@ bool Demand::compute_whole(const Wanted& wanted, std::span<const Wanted> element
   for (int64_t i = 0; i < node.count; ++i) {
     ElementBytes bytes{};
     std::memcpy(bytes.data(), own.data() + static_cast<size_t>(i) * width, width);
-    done_.emplace(Wanted{wanted.tensor, i}, bytes);
+    done_.emplace(Element{wanted.tensor, i}, bytes);
   }
   return true;
 }
 
 std::optional<std::vector<InputPlace>> Demand::inputs_of(Handle tensor, int64_t index,
                                                          size_t limit) {
-  std::unordered_set<Wanted, WantedHash> seen;
+  std::unordered_set<Element, ElementHash> seen;
   std::set<InputPlace> found;
-  std::vector<Wanted> pending{{tensor, index}};
+  std::vector<Element> pending{{tensor, index}};
   while (!pending.empty()) {
-    Wanted wanted = pending.back();
+    Element wanted = pending.back();
     pending.pop_back();
     if (!seen.insert(wanted).second) continue;
     if (seen.size() > kMaxElements) return std::nullopt;

@@ -8,7 +8,6 @@
 #include <map>
 #include <optional>
 #include <span>
-#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -42,29 +41,16 @@ class Demand {
   std::optional<std::vector<InputPlace>> inputs_of(Handle tensor, int64_t index, size_t limit);
 
  private:
-  struct Wanted {
-    Handle tensor;
-    int64_t index;
-    bool operator==(const Wanted&) const = default;
-  };
-  struct WantedHash {
-    size_t operator()(const Wanted& wanted) const {
-      return (size_t{wanted.tensor.node} * 0x9E3779B97F4A7C15u) ^
-             (static_cast<size_t>(wanted.tensor.device) << 40) ^
-             static_cast<size_t>(wanted.index) * 0xFF51AFD7ED558CCDu;
-    }
-  };
-
   // The elements that one is computed from; false when it can't be.
-  bool parts(const Wanted& wanted, std::vector<Wanted>& elements) const;
-  bool compute(const Wanted& wanted, std::span<const Wanted> elements);
-  bool compute_pointwise(const Wanted& wanted, std::span<const Wanted> elements);
-  bool compute_whole(const Wanted& wanted, std::span<const Wanted> elements);
+  bool parts(const Element& wanted, std::vector<Element>& elements) const;
+  bool compute(const Element& wanted, std::span<const Element> elements);
+  bool compute_pointwise(const Element& wanted, std::span<const Element> elements);
+  bool compute_whole(const Element& wanted, std::span<const Element> elements);
 
   Terms& terms_;
   Evaluator& evaluator_;
   const SparseInputs* inputs_ = nullptr;
-  std::unordered_map<Wanted, ElementBytes, WantedHash> done_;
+  std::unordered_map<Element, ElementBytes, ElementHash> done_;
 };
 
 }  // namespace minihlo::prove

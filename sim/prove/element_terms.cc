@@ -5,15 +5,11 @@
 
 #include <fmt/format.h>
 
+#include "ir/row_major.h"
 #include "ir/semantics/elementwise.h"
 
 namespace minihlo::prove {
 namespace {
-
-size_t mix(size_t hash, size_t value) {
-  hash ^= value + 0x9E3779B97F4A7C15u + (hash << 6) + (hash >> 2);
-  return hash * 0xFF51AFD7ED558CCDu;
-}
 
 // A sum of more elements than this stays one term.
 constexpr int64_t kMaxSum = int64_t{1} << 16;
@@ -22,22 +18,6 @@ int64_t size_along(const Shape* shape, std::span<const int64_t> dims) {
   int64_t size = 1;
   for (int64_t dim : dims) size *= shape->dim(dim);
   return size;
-}
-
-// Multi-index of a row-major index.
-std::vector<int64_t> coordinates(int64_t index, std::span<const int64_t> dims) {
-  std::vector<int64_t> result(dims.size());
-  for (size_t axis = dims.size(); axis-- > 0;) {
-    result[axis] = index % dims[axis];
-    index /= dims[axis];
-  }
-  return result;
-}
-
-int64_t linear(std::span<const int64_t> coordinates, std::span<const int64_t> dims) {
-  int64_t index = 0;
-  for (size_t axis = 0; axis < dims.size(); ++axis) index = index * dims[axis] + coordinates[axis];
-  return index;
 }
 
 bool contains(std::span<const int64_t> list, int64_t value) {
@@ -52,11 +32,6 @@ size_t ElementTerms::KeyHash::operator()(const Key& key) const {
   return hash;
 }
 
-size_t ElementTerms::WantedHash::operator()(const Wanted& wanted) const {
-  return mix(mix(wanted.tensor.node, static_cast<uint32_t>(wanted.tensor.device)),
-             static_cast<size_t>(wanted.index));
-}
-
 uint32_t ElementTerms::intern(Key key) {
   auto number = static_cast<uint32_t>(numbers_.size());
   return numbers_.try_emplace(std::move(key), number).first->second;
@@ -65,11 +40,11 @@ uint32_t ElementTerms::intern(Key key) {
 std::optional<uint32_t> ElementTerms::element(Handle tensor, int64_t index) {
   // An element is worked out when those that it is made of are; a stack keeps that from being a
   // recursion as deep as the terms are.
-  std::vector<Wanted> pending{{tensor, index}};
-  std::vector<Wanted> elements;
+  std::vector<Element> pending{{tensor, index}};
+  std::vector<Element> elements;
   while (!pending.empty()) {
     if (done_.size() > kMaxTerms || pending.size() > kMaxTerms) return std::nullopt;
-    Wanted wanted = pending.back();
+    Element wanted = pending.back();
     if (done_.contains(wanted)) {
       pending.pop_back();
       continue;
@@ -78,7 +53,7 @@ std::optional<uint32_t> ElementTerms::element(Handle tensor, int64_t index) {
     Key key{0, {}};
     parts(wanted, elements, key);
     size_t before = pending.size();
-    for (const Wanted& part : elements) {
+    for (const Element& part : elements) {
       if (!done_.contains(part)) pending.push_back(part);
     }
     if (pending.size() > before) continue;
@@ -88,7 +63,7 @@ std::optional<uint32_t> ElementTerms::element(Handle tensor, int64_t index) {
       done_.emplace(wanted, done_.at(elements[0]));
       continue;
     }
-    for (const Wanted& part : elements) key.arguments.push_back(done_.at(part));
+    for (const Element& part : elements) key.arguments.push_back(done_.at(part));
     if (std::optional<uint32_t> same = simplified(wanted, key)) {
       done_.emplace(wanted, *same);
       continue;
@@ -103,7 +78,7 @@ std::optional<uint32_t> ElementTerms::element(Handle tensor, int64_t index) {
   return done_.at({tensor, index});
 }
 
-void ElementTerms::parts(const Wanted& wanted, std::vector<Wanted>& elements, Key& key) {
+void ElementTerms::parts(const Element& wanted, std::vector<Element>& elements, Key& key) {
   const Node& node = terms_.node(wanted.tensor);
   auto index_words = [&] {
     key.arguments.push_back(static_cast<uint32_t>(wanted.index));
@@ -111,20 +86,16 @@ void ElementTerms::parts(const Wanted& wanted, std::vector<Wanted>& elements, Ke
   };
   if (node.kind == NodeKind::kLiteral) {
     key.what = terms_.signature(fmt::format("element literal {}", to_string(node.type)));
-    auto width = static_cast<size_t>(info(node.type).bytes);
-    for (size_t at = 0; at < width; at += 4) {
+    std::span<const std::byte> bytes = terms_.bytes_of(node, wanted.index);
+    for (size_t at = 0; at < bytes.size(); at += 4) {
       uint32_t part = 0;
-      std::memcpy(&part, node.bytes.data() + static_cast<size_t>(wanted.index) * width + at,
-                  std::min<size_t>(4, width - at));
+      std::memcpy(&part, bytes.data() + at, std::min<size_t>(4, bytes.size() - at));
       key.arguments.push_back(part);
     }
     return;
   }
   if (node.kind == NodeKind::kAssembled) {
-    Tensor const& tensor = *node.tensor;
-    Place place = place_of(tensor, wanted.index);
-    Handle source = Terms::resolve(tensor.pieces[place.piece].source, wanted.tensor.device);
-    elements.push_back({source, place.source_index});
+    elements.push_back(terms_.source_of(wanted));
     return;
   }
   if (node.kind == NodeKind::kApply) {
@@ -155,8 +126,8 @@ void ElementTerms::parts(const Wanted& wanted, std::vector<Wanted>& elements, Ke
 }
 
 // The products in the order in which they are summed (docs/numerics.md), two elements each.
-void ElementTerms::dot_parts(const Wanted& wanted, const Instruction& dot,
-                             std::vector<Wanted>& elements, Key& key) {
+void ElementTerms::dot_parts(const Element& wanted, const Instruction& dot,
+                             std::vector<Element>& elements, Key& key) {
   std::vector<Handle> arguments = terms_.arguments(wanted.tensor);
   const Shape* lhs = dot.operand(0)->shape();
   const Shape* rhs = dot.operand(1)->shape();
@@ -171,7 +142,7 @@ void ElementTerms::dot_parts(const Wanted& wanted, const Instruction& dot,
   name += fmt::format(" {}", dot.get(attr::algorithm));
   key.what = terms_.signature(std::move(name));
 
-  std::vector<int64_t> at = coordinates(wanted.index, dot.shape()->dims());
+  std::vector<int64_t> at = multi_index(wanted.index, dot.shape()->dims());
   std::vector<int64_t> left(lhs->dims().size(), 0), right(rhs->dims().size(), 0);
   size_t next = 0;
   for (size_t i = 0; i < lhs_batch.size(); ++i, ++next) {
@@ -194,19 +165,19 @@ void ElementTerms::dot_parts(const Wanted& wanted, const Instruction& dot,
     products *= sizes.back();
   }
   for (int64_t i = 0; i < products; ++i) {
-    std::vector<int64_t> summed = coordinates(i, sizes);
+    std::vector<int64_t> summed = multi_index(i, sizes);
     for (size_t k = 0; k < summed.size(); ++k) {
       left[static_cast<size_t>(lhs_sum[k])] = summed[k];
       right[static_cast<size_t>(rhs_sum[k])] = summed[k];
     }
-    elements.push_back({arguments[0], linear(left, lhs->dims())});
-    elements.push_back({arguments[1], linear(right, rhs->dims())});
+    elements.push_back({arguments[0], linear_index(left, lhs->dims())});
+    elements.push_back({arguments[1], linear_index(right, rhs->dims())});
   }
 }
 
 // The start value, then the elements in row-major order of the reduced dimensions.
-void ElementTerms::reduce_parts(const Wanted& wanted, const Instruction& reduce,
-                                std::vector<Wanted>& elements, Key& key) {
+void ElementTerms::reduce_parts(const Element& wanted, const Instruction& reduce,
+                                std::vector<Element>& elements, Key& key) {
   std::vector<Handle> arguments = terms_.arguments(wanted.tensor);
   const Shape* from = reduce.operand(0)->shape();
   std::span<const int64_t> reduced = reduce.get(attr::dimensions);
@@ -214,7 +185,7 @@ void ElementTerms::reduce_parts(const Wanted& wanted, const Instruction& reduce,
   // The called computation stands in braces at the end of the key.
   key.what = terms_.signature(fmt::format("element reduce {} {}", to_string(from->element_type()),
                                           std::string_view(whole).substr(whole.rfind('{'))));
-  std::vector<int64_t> at = coordinates(wanted.index, reduce.shape()->dims());
+  std::vector<int64_t> at = multi_index(wanted.index, reduce.shape()->dims());
   std::vector<int64_t> own(from->dims().size(), 0);
   std::vector<int64_t> sizes, axes;
   int64_t count = 1;
@@ -230,14 +201,14 @@ void ElementTerms::reduce_parts(const Wanted& wanted, const Instruction& reduce,
   }
   elements.push_back({arguments[1], 0});
   for (int64_t i = 0; i < count; ++i) {
-    std::vector<int64_t> summed = coordinates(i, sizes);
+    std::vector<int64_t> summed = multi_index(i, sizes);
     for (size_t k = 0; k < summed.size(); ++k) own[static_cast<size_t>(axes[k])] = summed[k];
-    elements.push_back({arguments[0], linear(own, from->dims())});
+    elements.push_back({arguments[0], linear_index(own, from->dims())});
   }
 }
 
 // The element that this one is equal to because another argument is neutral.
-std::optional<uint32_t> ElementTerms::simplified(const Wanted& wanted, const Key& key) {
+std::optional<uint32_t> ElementTerms::simplified(const Element& wanted, const Key& key) {
   const Node& node = terms_.node(wanted.tensor);
   if (node.kind != NodeKind::kApply) return std::nullopt;
   const Signature& signature = terms_.signature(node.signature);
@@ -246,18 +217,10 @@ std::optional<uint32_t> ElementTerms::simplified(const Wanted& wanted, const Key
   std::vector<Handle> arguments = terms_.arguments(wanted.tensor);
   for (Handle argument : arguments) {
     int64_t index = terms_.node(argument).count == 1 ? 0 : wanted.index;
-    Handle source = argument;
-    if (terms_.node(argument).kind == NodeKind::kAssembled) {
-      const Tensor& tensor = *terms_.node(argument).tensor;
-      Place place = place_of(tensor, index);
-      source = Terms::resolve(tensor.pieces[place.piece].source, argument.device);
-      index = place.source_index;
-    }
+    Element source = terms_.source_of({argument, index});
+    const Node& from = terms_.node(source.tensor);
     known.emplace_back();
-    const Node& from = terms_.node(source);
-    if (from.kind != NodeKind::kLiteral) continue;
-    auto width = static_cast<size_t>(info(from.type).bytes);
-    known.back() = from.bytes.subspan(static_cast<size_t>(index) * width, width);
+    if (from.kind == NodeKind::kLiteral) known.back() = terms_.bytes_of(from, source.index);
   }
   PointFunction function{node.signature, node.type, signature.instruction->opcode()};
   int same = neutral_argument(function, terms_.node(arguments.back()).type, known, rules_);

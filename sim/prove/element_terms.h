@@ -36,27 +36,19 @@ class ElementTerms {
   struct KeyHash {
     size_t operator()(const Key& key) const;
   };
-  struct Wanted {
-    Handle tensor;
-    int64_t index;
-    bool operator==(const Wanted&) const = default;
-  };
-  struct WantedHash {
-    size_t operator()(const Wanted& wanted) const;
-  };
 
   // The elements that an element is made of, in order; what they are put together by.
-  void parts(const Wanted& wanted, std::vector<Wanted>& elements, Key& key);
-  void dot_parts(const Wanted& wanted, const Instruction& dot, std::vector<Wanted>& elements,
+  void parts(const Element& wanted, std::vector<Element>& elements, Key& key);
+  void dot_parts(const Element& wanted, const Instruction& dot, std::vector<Element>& elements,
                  Key& key);
-  void reduce_parts(const Wanted& wanted, const Instruction& reduce, std::vector<Wanted>& elements,
-                    Key& key);
-  std::optional<uint32_t> simplified(const Wanted& wanted, const Key& key);
+  void reduce_parts(const Element& wanted, const Instruction& reduce,
+                    std::vector<Element>& elements, Key& key);
+  std::optional<uint32_t> simplified(const Element& wanted, const Key& key);
   uint32_t intern(Key key);
 
   Terms& terms_;
   RuleNames& rules_;
-  std::unordered_map<Wanted, uint32_t, WantedHash> done_;
+  std::unordered_map<Element, uint32_t, ElementHash> done_;
   std::unordered_map<Key, uint32_t, KeyHash> numbers_;
 };
 

@@ -41,8 +41,11 @@ class Equivalence {
       result_.reason = wrong;
       return std::move(result_);
     }
+    // Each mode of loops tells more than the one before, and takes longer.
     Attempt attempt = compare_as(LoopMode::kTerms);
-    if (attempt == Attempt::kUnequal && has_loops_) attempt = compare_as(LoopMode::kWalked);
+    for (LoopMode mode : {LoopMode::kTermsByUse, LoopMode::kWalked}) {
+      if (attempt == Attempt::kUnequal && has_loops_) attempt = compare_as(mode);
+    }
     if (attempt == Attempt::kEqual) {
       result_.verdict = Verdict::kProved;
       result_.reason = "each output element is the same term over the inputs in both modules";

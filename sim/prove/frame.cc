@@ -1,15 +1,11 @@
 // Frames: splitting axes, merging axes, and fitting a tensor to dimensions.
 #include <algorithm>
-#include <numeric>
 
+#include "ir/row_major.h"
 #include "sim/prove/tensor.h"
 
 namespace minihlo::prove {
 namespace {
-
-int64_t product(std::span<const int64_t> sizes) {
-  return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
-}
 
 // The boxes of digits of `sizes` that make up the range of one axis of that many elements, each as
 // ranges (strides included) and the offset of its first element.
@@ -24,7 +20,7 @@ void split_range(const Range& range, std::span<const int64_t> sizes, int64_t off
     parts.push_back({offset, std::move(prefix)});
     return;
   }
-  int64_t inner = product(sizes.subspan(1));
+  int64_t inner = element_count(sizes.subspan(1));
   int64_t end = range.start + range.size;
   auto rows = [&](int64_t first, int64_t count, int64_t at, Range within) {
     std::vector<Range> longer = prefix;

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/prove/rename.h"
 #include "sim/prove/term_domain.h"
 
 namespace minihlo::prove {
@@ -167,23 +168,81 @@ class TermDomain::LoopInduction {
     return true;
   }
 
+  // The loop as the term of one of its outputs.
+  struct Named {
+    std::string name;
+    std::vector<size_t> components;  // that it depends on
+    Array test;
+    std::vector<Array> after, start;  // of these
+  };
+
+  // Components by their positions in the state: they must be the same in both modules.
+  Named by_position(size_t output) {
+    Named named{fmt::format("loop of level {} result {} of", domain_.level_, output),
+                reached(output),
+                test_,
+                {},
+                {}};
+    for (size_t i : named.components) {
+      named.name += fmt::format(" {}:{}", i, kind_name(i));
+      named.after.push_back(after_[i]);
+      named.start.push_back(start_[i]);
+    }
+    return named;
+  }
+
+  // Components by the order in which the output and the test come to use them, so that it does not
+  // matter where they stand in the state, and what else does.
+  Named by_use(size_t output) {
+    std::vector<size_t> order{output};
+    std::vector<int64_t> numbers(start_.size(), -1);
+    numbers[output] = 0;
+    auto look = [&](const Array& array) {
+      std::vector<size_t> found;
+      for (Handle handle : array.kept()) find_placeholders(handle.node, found);
+      for (size_t i : found) {
+        if (numbers[i] >= 0) continue;
+        numbers[i] = static_cast<int64_t>(order.size());
+        order.push_back(i);
+      }
+    };
+    look(test_);
+    for (size_t next = 0; next < order.size(); ++next) look(after_[order[next]]);
+    Renaming rename(terms_, domain_.level_ + 1, std::move(numbers));
+    auto renamed = [&](const Array& array) {
+      std::vector<Handle> handles;
+      for (size_t device = 0; device < devices_.size(); ++device) {
+        handles.push_back(rename(array[device]));
+      }
+      return Array(std::move(handles));
+    };
+    Named named{
+        fmt::format("loop of level {} by use of", domain_.level_), order, renamed(test_), {}, {}};
+    for (size_t i : order) {
+      named.name += fmt::format(" {}", kind_name(i));
+      named.after.push_back(renamed(after_[i]));
+      named.start.push_back(start_[i]);
+    }
+    return named;
+  }
+
+  std::string_view kind_name(size_t i) const {
+    return kinds_[i] == Kind::kUniform ? "one" : "each";
+  }
+
   Array result(size_t output) {
     if (kinds_[output] == Kind::kConstant) return start_[output];
-    std::vector<size_t> components = reached(output);
-    std::string name = fmt::format("loop of level {} result {} of", domain_.level_, output);
-    bool local = is_local(test_);
-    for (size_t i : components) {
-      name += fmt::format(" {}:{}", i, kinds_[i] == Kind::kUniform ? "one" : "each");
-      local = local && is_local(after_[i]);
-    }
+    Named named = domain_.mode_ == LoopMode::kTermsByUse ? by_use(output) : by_position(output);
+    bool local = is_local(named.test);
+    for (const Array& after : named.after) local = local && is_local(after);
     const Shape* shape = shapes_[output];
-    Signature loop{std::move(name), Signature::Kind::kLoop};
+    Signature loop{std::move(named.name), Signature::Kind::kLoop};
     loop.level = domain_.level_ + 1;
     auto add = [&](size_t device, std::vector<Handle>& arguments) {
-      arguments.push_back(test_[device]);
-      for (size_t i : components) {
-        arguments.push_back(after_[i][device]);
-        arguments.push_back(start_[i][device]);
+      arguments.push_back(named.test[device]);
+      for (size_t i = 0; i < named.components.size(); ++i) {
+        arguments.push_back(named.after[i][device]);
+        arguments.push_back(named.start[i][device]);
       }
     };
     std::vector<Handle> handles;

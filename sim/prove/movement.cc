@@ -2,14 +2,11 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ir/row_major.h"
 #include "sim/prove/tensor.h"
 
 namespace minihlo::prove {
 namespace {
-
-int64_t product(std::span<const int64_t> sizes) {
-  return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
-}
 
 // Which indices of an operand axis a box takes: start + stride * t for t < size.
 struct Taken {
@@ -49,7 +46,7 @@ void take_digits(Tensor& tensor, size_t axis, const Taken& taken) {
 // other sizes, or merged into one; returns how many there are then, or nothing.
 std::optional<size_t> take(Tensor& tensor, size_t axis, size_t count, const Taken& taken) {
   std::span<const int64_t> sizes(tensor.frame.data() + axis, count);
-  int64_t dim = product(sizes);
+  int64_t dim = element_count(sizes);
   if (taken.size == dim && taken.stride == 1) return count;
   if (taken.size == dim && taken.stride == -1) {
     for (size_t i = 0; i < count; ++i) {
@@ -89,7 +86,7 @@ std::vector<Piece> met_pieces(const View& operand, std::span<const Taken> taken)
   for (size_t i = 0; i < operand.groups.size(); axis += operand.groups[i++]) {
     if (operand.groups[i] == 0) continue;
     int64_t inner =
-        product(std::span(operand.tensor.frame).subspan(axis + 1, operand.groups[i] - 1));
+        element_count(std::span(operand.tensor.frame).subspan(axis + 1, operand.groups[i] - 1));
     int64_t end = taken[i].start + taken[i].stride * (taken[i].size - 1);
     int64_t low = std::min(taken[i].start, end) / inner;
     int64_t high = std::max(taken[i].start, end) / inner;
@@ -187,7 +184,7 @@ Part to_part(PlacedTensor placed) {
     part.tensor.frame.insert(part.tensor.frame.end(), frame.begin(), frame.end());
   }
   part.tensor.pieces = std::move(placed.pieces);
-  part.tensor.count = product(part.tensor.frame);
+  part.tensor.count = element_count(part.tensor.frame);
   return part;
 }
 
@@ -241,7 +238,7 @@ bool place_dimension(std::vector<Part>& parts, size_t dim, int64_t dim_size,
     }
   }
   auto inner_size = [&](size_t count) {
-    return product(first.subspan(first.size() - count, count));
+    return element_count(first.subspan(first.size() - count, count));
   };
   auto fits = [&](size_t count) {
     int64_t inner = inner_size(count);
@@ -290,7 +287,7 @@ bool place_dimension(std::vector<Part>& parts, size_t dim, int64_t dim_size,
 std::optional<Tensor> assemble(std::span<const int64_t> result_dims,
                                std::vector<PlacedTensor> placed) {
   Tensor result;
-  result.count = product(result_dims);
+  result.count = element_count(result_dims);
   if (result.count == 0) return result;
   std::vector<Part> parts;
   for (PlacedTensor& part : placed) parts.push_back(to_part(std::move(part)));

@@ -10,10 +10,6 @@ namespace {
 // Boxes beyond this are not worth a term each: the function is then applied to whole arguments.
 constexpr size_t kMaxBoxes = size_t{1} << 16;
 
-bool is_constant(const Piece& piece) {
-  return std::ranges::all_of(piece.ranges, [](const Range& range) { return range.stride == 0; });
-}
-
 class Pointwise {
  public:
   Pointwise(Terms& terms, RuleNames& rules, const PointFunction& function)
@@ -107,7 +103,7 @@ class Pointwise {
     std::vector<std::optional<std::span<const std::byte>>> known;
     size_t leader = parts.size();
     for (size_t i = 0; i < parts.size(); ++i) {
-      constant.push_back(is_constant(parts[i]));
+      constant.push_back(parts[i].is_constant());
       known.emplace_back();
       if (constant[i]) {
         known[i] = terms_.known_splat(scalar_of(parts[i]));

@@ -1,6 +1,7 @@
 #include "sim/prove/refute.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 
@@ -8,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "ir/numbers.h"
+#include "ir/row_major.h"
 #include "sim/prove/precision.h"
 #include "sim/prove/samples.h"
 
@@ -23,15 +25,6 @@ constexpr int64_t kMaxReplayed = int64_t{64} << 20;
 constexpr int64_t kMaxRun = int64_t{1} << 30;
 // Random runs end after this time, whatever their number.
 constexpr std::chrono::seconds kRunTime{30};
-
-std::vector<int64_t> multi_index(int64_t index, std::span<const int64_t> dims) {
-  std::vector<int64_t> result(dims.size());
-  for (size_t axis = dims.size(); axis-- > 0;) {
-    result[axis] = index % dims[axis];
-    index /= dims[axis];
-  }
-  return result;
-}
 
 HostTensor one_element(ElementType type, const ElementBytes& bytes) {
   std::shared_ptr<std::byte> data = allocate_host(info(type).bytes);
@@ -126,35 +119,32 @@ std::string Refuter::tensor_index(const Shape* shape, int64_t index) const {
 }
 
 std::string Refuter::origin(Handle tensor, int64_t index) const {
-  const Node& node = terms_.node(tensor);
-  if (node.kind == NodeKind::kAssembled) {
-    Place place = place_of(*node.tensor, index);
-    return origin(Terms::resolve(node.tensor->pieces[place.piece].source, tensor.device),
-                  place.source_index);
-  }
+  Element source = terms_.source_of({tensor, index});
+  const Node& node = terms_.node(source.tensor);
   auto on_device = [&] {
-    return tensor.device < 0 ? std::string()
-                             : fmt::format(" of {}", device_name(options_.mesh, tensor.device));
+    return source.tensor.device < 0
+               ? std::string()
+               : fmt::format(" of {}", device_name(options_.mesh, source.tensor.device));
   };
   switch (node.kind) {
     case NodeKind::kParameter: {
       auto leaf = static_cast<size_t>(node.number);
       return fmt::format("{}{}{}", parameter_names_[leaf],
-                         tensor_index(parameter_shapes_[leaf], index), on_device());
+                         tensor_index(parameter_shapes_[leaf], source.index), on_device());
     }
     case NodeKind::kLiteral: {
       ElementBytes bytes{};
-      auto width = static_cast<size_t>(info(node.type).bytes);
-      std::memcpy(bytes.data(), node.bytes.data() + static_cast<size_t>(index) * width, width);
+      std::ranges::copy(terms_.bytes_of(node, source.index), bytes.begin());
       return fmt::format("the constant {}", text_of(node.type, bytes));
     }
     case NodeKind::kApply: {
       const Signature& signature = terms_.signature(node.signature);
       if (signature.instruction) {
         return fmt::format("%{} = {}, element {}{}", signature.instruction->name(),
-                           minihlo::to_string(signature.instruction->opcode()), index, on_device());
+                           minihlo::to_string(signature.instruction->opcode()), source.index,
+                           on_device());
       }
-      return fmt::format("the result of a loop or conditional, element {}", index);
+      return fmt::format("the result of a loop or conditional, element {}", source.index);
     }
     default:
       return "a value that is not known";
@@ -163,11 +153,8 @@ std::string Refuter::origin(Handle tensor, int64_t index) const {
 
 // Whether an element is one of an input or a constant, not of what computes.
 bool Refuter::is_moved(Handle tensor, int64_t index) const {
-  const Node* node = &terms_.node(tensor);
-  if (node->kind == NodeKind::kAssembled) {
-    node = &terms_.node(node->tensor->pieces[place_of(*node->tensor, index).piece].source);
-  }
-  return node->kind == NodeKind::kParameter || node->kind == NodeKind::kLiteral;
+  NodeKind kind = terms_.node(terms_.source_of({tensor, index}).tensor).kind;
+  return kind == NodeKind::kParameter || kind == NodeKind::kLiteral;
 }
 
 tl::expected<RunResult, Stop> Refuter::run(const Module& module, const Inputs& inputs) const {
@@ -443,8 +430,7 @@ Finding Refuter::by_runs(const ModuleTerms* before, const ModuleTerms* after) {
     }
     tl::expected<RunResult, Stop> results[2] = {run(before_, *inputs), run(after_, *inputs)};
     auto ends_badly = [](const tl::expected<RunResult, Stop>& result) {
-      return !result && (result.error().kind == Stop::Kind::kDeadlock ||
-                         result.error().kind == Stop::Kind::kMismatch);
+      return !result && result.error().is_of_devices();
     };
     if (ends_badly(results[0]) && ends_badly(results[1])) {
       finding.kind = Finding::Kind::kBothStop;

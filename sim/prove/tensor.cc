@@ -1,7 +1,6 @@
 #include "sim/prove/tensor.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace minihlo::prove {
 namespace {
@@ -108,6 +107,10 @@ int64_t Piece::element_count() const {
   int64_t count = 1;
   for (const Range& range : ranges) count *= range.size;
   return count;
+}
+
+bool Piece::is_constant() const {
+  return std::ranges::all_of(ranges, [](const Range& range) { return range.stride == 0; });
 }
 
 Tensor whole_tensor(Handle source, int64_t count) {

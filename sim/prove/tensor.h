@@ -55,6 +55,8 @@ struct Piece {
 
   bool operator==(const Piece&) const = default;
   int64_t element_count() const;
+  /// Whether all of it is one source element.
+  bool is_constant() const;
 };
 
 struct Tensor {

@@ -24,8 +24,9 @@ namespace minihlo::prove {
 
 /// How loops become terms.
 enum class LoopMode : uint8_t {
-  kTerms,   // by induction: the body is run once, on placeholders; see loop.cc
-  kWalked,  // trip by trip, which needs tests that are known
+  kTerms,       // by induction: the body is run once, on placeholders; see loop.cc
+  kTermsByUse,  // the same, whatever the order of the state's components
+  kWalked,      // trip by trip, which needs tests that are known
 };
 
 class TermDomain {

@@ -6,20 +6,6 @@
 namespace minihlo::prove {
 namespace {
 
-size_t mix(size_t hash, size_t value) {
-  hash ^= value + 0x9E3779B97F4A7C15u + (hash << 6) + (hash >> 2);
-  return hash * 0xFF51AFD7ED558CCDu;
-}
-
-size_t mix(size_t hash, std::span<const std::byte> bytes) {
-  return mix(hash, std::hash<std::string_view>()(
-                       {reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
-}
-
-size_t mix(size_t hash, Handle handle) {
-  return mix(hash, (size_t{handle.node} << 32) | static_cast<uint32_t>(handle.device));
-}
-
 size_t hash_of(const Node& node) {
   size_t hash = mix(static_cast<size_t>(node.kind), static_cast<size_t>(node.type));
   hash = mix(mix(hash, node.signature), static_cast<size_t>(node.number));
@@ -44,10 +30,6 @@ bool equal(const Node& a, const Node& b) {
   return a.kind == b.kind && a.type == b.type && a.signature == b.signature &&
          a.number == b.number && a.count == b.count &&
          std::ranges::equal(a.arguments, b.arguments) && std::ranges::equal(a.bytes, b.bytes);
-}
-
-bool is_constant(const Piece& piece) {
-  return std::ranges::all_of(piece.ranges, [](const Range& range) { return range.stride == 0; });
 }
 
 int64_t corner(const Tensor& tensor, const Piece& piece) {
@@ -167,8 +149,8 @@ Handle Terms::assembled(ElementType type, Tensor tensor) {
   for (Piece& piece : tensor.pieces) {
     const Node& source = node(piece.source);
     all_known = all_known && source.kind == NodeKind::kLiteral;
-    if (source.kind != NodeKind::kLiteral || source.count == 1 || !is_constant(piece)) continue;
-    std::span<const std::byte> value = element(source, piece.offset);
+    if (source.kind != NodeKind::kLiteral || source.count == 1 || !piece.is_constant()) continue;
+    std::span<const std::byte> value = bytes_of(source, piece.offset);
     piece.source = literal(type, 1, std::vector<std::byte>(value.begin(), value.end()));
     piece.offset = 0;
     changed = true;
@@ -181,7 +163,7 @@ Handle Terms::assembled(ElementType type, Tensor tensor) {
                  (tensor.count == 1 || (piece.ranges.size() == 1 && piece.ranges[0].stride == 1));
     if (whole) return piece.source;
   }
-  bool splat = tensor.pieces.size() == 1 && is_constant(tensor.pieces[0]);
+  bool splat = tensor.pieces.size() == 1 && tensor.pieces[0].is_constant();
   if (all_known && !splat) {
     size_t width = static_cast<size_t>(info(type).bytes);
     std::vector<std::byte> bytes(static_cast<size_t>(tensor.count) * width);
@@ -248,6 +230,14 @@ std::vector<Handle> Terms::arguments(Handle handle) const {
   return result;
 }
 
+Element Terms::source_of(const Element& element) const {
+  const Node& own = node(element.tensor);
+  if (!own.tensor) return element;
+  Place place = place_of(*own.tensor, element.index);
+  return {resolve(own.tensor->pieces[place.piece].source, element.tensor.device),
+          place.source_index};
+}
+
 Tensor Terms::relative_tensor(uint32_t number) const {
   const Node& node = nodes_[number];
   if (node.tensor) return *node.tensor;
@@ -274,7 +264,7 @@ const View* Terms::view(Handle handle, std::span<const int64_t> dims) {
   return made.view.get();
 }
 
-std::span<const std::byte> Terms::element(const Node& literal, int64_t index) const {
+std::span<const std::byte> Terms::bytes_of(const Node& literal, int64_t index) const {
   size_t width = static_cast<size_t>(info(literal.type).bytes);
   return literal.bytes.subspan(static_cast<size_t>(index) * width, width);
 }
@@ -298,8 +288,8 @@ std::optional<std::span<const std::byte>> Terms::known_splat(Handle handle) cons
   if (own.kind != NodeKind::kAssembled || own.tensor->pieces.size() != 1) return std::nullopt;
   const Piece& piece = own.tensor->pieces[0];
   const Node& source = node(piece.source);
-  if (source.kind != NodeKind::kLiteral || !is_constant(piece)) return std::nullopt;
-  return element(source, piece.offset);
+  if (source.kind != NodeKind::kLiteral || !piece.is_constant()) return std::nullopt;
+  return bytes_of(source, piece.offset);
 }
 
 bool Terms::same_elements(Handle a, Handle b) const {
@@ -328,7 +318,7 @@ bool Terms::same_elements(const Tensor& a, const Tensor& b) const {
     std::vector<int64_t> index(left.ranges.size(), 0);
     int64_t at_left = left.offset, at_right = right.offset;
     for (;;) {
-      if (!std::ranges::equal(element(left_node, at_left), element(right_node, at_right))) {
+      if (!std::ranges::equal(bytes_of(left_node, at_left), bytes_of(right_node, at_right))) {
         return false;
       }
       size_t axis = index.size();
@@ -348,7 +338,7 @@ bool Terms::same_elements(const Tensor& a, const Tensor& b) const {
 
 size_t Terms::source_hash(Handle source, int64_t index) const {
   const Node& from = node(source);
-  if (from.kind == NodeKind::kLiteral) return mix(size_t{0}, element(from, index));
+  if (from.kind == NodeKind::kLiteral) return mix(size_t{0}, bytes_of(from, index));
   return mix(mix(size_t{1}, source), static_cast<size_t>(index));
 }
 

@@ -25,6 +25,7 @@
 #include "ir/arena.h"
 #include "ir/element_type.h"
 #include "ir/instruction.h"
+#include "sim/prove/hash.h"
 #include "sim/prove/tensor.h"
 
 namespace minihlo::prove {
@@ -66,6 +67,19 @@ struct Signature {
   int64_t level = 0;
 };
 
+/// Element number `index` of a term.
+struct Element {
+  Handle tensor;
+  int64_t index;
+
+  bool operator==(const Element&) const = default;
+};
+struct ElementHash {
+  size_t operator()(const Element& element) const {
+    return mix(mix(0, element.tensor), static_cast<size_t>(element.index));
+  }
+};
+
 class Terms {
  public:
   /// Tensors that are known are computed up to this many elements; above they stay descriptions.
@@ -97,6 +111,10 @@ class Terms {
     return {inner.node, inner.device == Handle::kSame ? device : inner.device};
   }
   std::vector<Handle> arguments(Handle handle) const;
+  /// The element of a base tensor that an element of an assembled one is; of a base tensor, itself.
+  Element source_of(const Element& element) const;
+  /// The bytes of one element of a literal's node.
+  std::span<const std::byte> bytes_of(const Node& literal, int64_t index) const;
   /// The term as a tensor whose sources are base tensors, as handles.
   Tensor tensor(Handle handle) const;
   /// The term as a piece of itself seen through dimensions; sources are relative to the handle.
@@ -117,7 +135,6 @@ class Terms {
   /// A hash of the elements at a few places: the same for equal tensors however they are cut.
   size_t fingerprint(const Tensor& tensor) const;
   size_t source_hash(Handle source, int64_t index) const;
-  std::span<const std::byte> element(const Node& literal, int64_t index) const;
 
   Arena arena_;
   std::vector<Node> nodes_;

@@ -261,6 +261,37 @@ TEST_CASE("loops: by induction, and walked where that fails") {
   CHECK(verdict(loop(permute, "5"), loop(permute, "5", "2"), mesh) == "refuted");
 }
 
+TEST_CASE("loops: where components stand in the state does not matter, nor what nobody uses") {
+  auto module = [](bool swapped) {
+    std::string shapes = swapped ? "(f32[3], s32[3], s32[], s32[3])" : "(s32[], s32[3], s32[3])";
+    std::string first = swapped ? "a = s32[3] get-tuple-element(t), index=3\n"
+                                  "  b = s32[3] get-tuple-element(t), index=1\n"
+                                  "  i = s32[] get-tuple-element(t), index=2\n"
+                                  "  d = f32[3] get-tuple-element(t), index=0\n"
+                                  "  n = f32[3] negate(d)\n"
+                                : "a = s32[3] get-tuple-element(t), index=1\n"
+                                  "  b = s32[3] get-tuple-element(t), index=2\n"
+                                  "  i = s32[] get-tuple-element(t), index=0\n";
+    return fmt::format(
+        "HloModule m, replica_count=2\n\nbody {{\n  t = {0} parameter(0)\n  {1}"
+        "  o = s32[] constant(1)\n  j = s32[] add(i, o)\n  c = s32[3] subtract(a, b)\n"
+        "  p = s32[3] collective-permute(a), source_target_pairs={{{{0,1}},{{1,0}}}}\n"
+        "  ROOT r = {0} tuple({2})\n}}\n\ncond {{\n  t = {0} parameter(0)\n"
+        "  i = s32[] get-tuple-element(t), index={3}\n  n = s32[] constant(1000000)\n"
+        "  ROOT c = pred[] compare(i, n), direction=LT\n}}\n\nENTRY e {{\n"
+        "  x = s32[3] parameter(0)\n  y = s32[3] parameter(1)\n  z = f32[3] parameter(2)\n"
+        "  i = s32[] constant(0)\n  t = {0} tuple({4})\n"
+        "  l = {0} while(t), condition=cond, body=body\n"
+        "  ROOT r = s32[3] get-tuple-element(l), index={5}\n}}\n",
+        shapes, first, swapped ? "n, p, j, c" : "j, c, p", swapped ? 2 : 0,
+        swapped ? "z, y, i, x" : "i, x, y", swapped ? 3 : 1);
+  };
+  const Mesh mesh{2, 1};
+  EquivalenceResult result = compare(module(false), module(true), mesh);
+  CHECK(result.verdict == Verdict::kProved);
+  CHECK(result.rules.contains("loop-induction"));
+}
+
 TEST_CASE("loops: a test that depends on inputs") {
   auto module = [](std::string_view step) {
     return fmt::format(
