@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/row_major.h"
 #include "ir/semantics/collective_forms.h"
 
 namespace minihlo {
@@ -270,13 +271,10 @@ bool Movement::is_identity() const {
   if (boxes.size() != 1 || operand_dims.size() != 1 || boxes[0].operand != 0) return false;
   StridedCopy copy = strided_copy(boxes[0], result_dims, operand_dims[0]);
   if (copy.operand_offset != 0 || copy.result_offset != 0) return false;
-  int64_t result_count = 1, operand_count = 1;
-  for (int64_t dim : result_dims) result_count *= dim;
-  for (int64_t dim : operand_dims[0]) operand_count *= dim;
-  if (result_count != operand_count) return false;
-  return copy.axes.empty() ||
-         (copy.axes.size() == 1 && copy.axes[0].result_stride == 1 &&
-          copy.axes[0].operand_stride == 1 && copy.axes[0].size == result_count);
+  int64_t count = element_count(result_dims);
+  if (count != element_count(operand_dims[0])) return false;
+  return copy.axes.empty() || (copy.axes.size() == 1 && copy.axes[0].result_stride == 1 &&
+                               copy.axes[0].operand_stride == 1 && copy.axes[0].size == count);
 }
 
 bool is_movement(const Instruction& instruction) {

@@ -1,0 +1,35 @@
+// Indices of arrays whose elements follow one another in row-major order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace minihlo {
+
+/// The number of elements of an array of these dimensions, their product. Requires that it fits.
+inline int64_t element_count(std::span<const int64_t> dims) {
+  int64_t count = 1;
+  for (int64_t dim : dims) count *= dim;
+  return count;
+}
+
+/// The index along each dimension of element number `index`. Requires an array that has it.
+inline std::vector<int64_t> multi_index(int64_t index, std::span<const int64_t> dims) {
+  std::vector<int64_t> result(dims.size());
+  for (size_t axis = dims.size(); axis-- > 0;) {
+    result[axis] = index % dims[axis];
+    index /= dims[axis];
+  }
+  return result;
+}
+
+/// The number of the element at an index along each dimension.
+inline int64_t linear_index(std::span<const int64_t> index, std::span<const int64_t> dims) {
+  int64_t result = 0;
+  for (size_t axis = 0; axis < dims.size(); ++axis) result = result * dims[axis] + index[axis];
+  return result;
+}
+
+}  // namespace minihlo
