@@ -32,33 +32,35 @@ void Instruction::erase(AttributeId id) {
   attribute_count_ = static_cast<uint16_t>(end - fresh.begin());
 }
 
+namespace {
+
+bool names_computations(const Attribute& attribute) {
+  AttributeKind kind = info(attribute.id).kind;
+  return kind == AttributeKind::kComputation || kind == AttributeKind::kComputations;
+}
+
+}  // namespace
+
 bool Instruction::calls_computations() const {
-  for (const Attribute& attribute : attributes()) {
-    AttributeKind kind = info(attribute.id).kind;
-    if (kind == AttributeKind::kComputation || kind == AttributeKind::kComputations) return true;
-  }
-  return false;
+  return std::any_of(attributes().begin(), attributes().end(), names_computations);
 }
 
 std::vector<Computation*> Instruction::called_computations() const {
-  std::vector<Computation*> result;
-  auto add = [&](AttributeId id) {
-    const Attribute* attribute = find_attribute(attributes(), id);
-    if (!attribute) return;
-    if (info(id).kind == AttributeKind::kComputation) {
-      result.push_back(attribute_value<Computation*>(*attribute));
-    } else {
-      for (Computation* called : attribute_value<std::span<Computation* const>>(*attribute)) {
-        result.push_back(called);
-      }
-    }
-  };
+  std::vector<const Attribute*> keys;
+  for (const Attribute& attribute : attributes()) {
+    if (names_computations(attribute)) keys.push_back(&attribute);
+  }
   // attributes.def lists the keys of computations in XLA's order.
-  for (AttributeId id :
-       {AttributeId::to_apply, AttributeId::body, AttributeId::condition, AttributeId::select,
-        AttributeId::scatter, AttributeId::true_computation, AttributeId::false_computation,
-        AttributeId::branch_computations, AttributeId::calls, AttributeId::called_computations}) {
-    add(id);
+  std::sort(keys.begin(), keys.end(),
+            [](const Attribute* a, const Attribute* b) { return a->id < b->id; });
+  std::vector<Computation*> result;
+  for (const Attribute* key : keys) {
+    if (info(key->id).kind == AttributeKind::kComputation) {
+      result.push_back(attribute_value<Computation*>(*key));
+    } else {
+      auto list = attribute_value<std::span<Computation* const>>(*key);
+      result.insert(result.end(), list.begin(), list.end());
+    }
   }
   return result;
 }
