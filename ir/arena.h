@@ -60,9 +60,6 @@ class Arena {
     return {place, text.size()};
   }
 
-  /// Bytes taken from the system.
-  size_t reserved() const { return reserved_; }
-
  private:
   void grow(size_t bytes) {
     size_t size = blocks_.empty() ? 1024 : std::min<size_t>(2 * capacity_, size_t{1} << 20);
@@ -70,14 +67,12 @@ class Arena {
     blocks_.emplace_back(new std::byte[size]);
     block_ = blocks_.back().get();
     capacity_ = size;
-    reserved_ += size;
   }
 
   std::vector<std::unique_ptr<std::byte[]>> blocks_;
   std::byte* block_ = nullptr;
   size_t used_ = 0;
   size_t capacity_ = 0;
-  size_t reserved_ = 0;
 };
 
 }  // namespace minihlo

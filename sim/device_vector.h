@@ -2,9 +2,7 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <span>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 

@@ -24,7 +24,7 @@ struct WalkLimits {
   std::optional<std::chrono::steady_clock::time_point> deadline;
 };
 
-/// Counts steps and looks at the clock now and then.
+/// Counts steps, and looks at the clock at each of them where there is a deadline.
 class StepCounter {
  public:
   explicit StepCounter(const WalkLimits& limits) : limits_(limits) {}
