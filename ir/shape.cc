@@ -75,6 +75,24 @@ struct ShapePool::Table {
   std::unordered_set<const Layout*, Hash, Equal> layouts;
 };
 
+namespace {
+
+void append_leaves(const Shape* shape, std::vector<const Shape*>& leaves) {
+  if (!shape->is_tuple()) {
+    leaves.push_back(shape);
+    return;
+  }
+  for (const Shape* element : shape->elements()) append_leaves(element, leaves);
+}
+
+}  // namespace
+
+std::vector<const Shape*> leaf_shapes(const Shape* shape) {
+  std::vector<const Shape*> leaves;
+  append_leaves(shape, leaves);
+  return leaves;
+}
+
 ShapePool::ShapePool() : table_(std::make_unique<Table>()) {}
 ShapePool::~ShapePool() = default;
 

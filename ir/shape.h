@@ -104,6 +104,9 @@ bool compatible_but_for_dynamic(const Shape* a, const Shape* b);
 std::string to_string(const Shape* shape, bool layouts = true);
 void append(std::string& out, const Shape* shape, bool layouts = true);
 
+/// The leaves of the tuple tree, in order; of anything but a tuple, itself.
+std::vector<const Shape*> leaf_shapes(const Shape* shape);
+
 /// The owner of shapes. Thread-safe. Modules made from one another share one pool, and so must
 /// modules that are compared.
 class ShapePool {

@@ -1,5 +1,6 @@
 // Single instructions on terms.
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -10,14 +11,6 @@
 
 namespace minihlo::prove {
 namespace {
-
-void append_leaf_shapes(const Shape* shape, std::vector<const Shape*>& leaves) {
-  if (!shape->is_tuple()) {
-    leaves.push_back(shape);
-    return;
-  }
-  for (const Shape* element : shape->elements()) append_leaf_shapes(element, leaves);
-}
 
 std::optional<int64_t> known_integer(const Terms& terms, Handle handle) {
   auto value = terms.known_splat(handle);
@@ -76,12 +69,6 @@ bool is_impure(const Instruction& instruction) {
 }
 
 }  // namespace
-
-std::vector<const Shape*> leaf_shapes(const Shape* shape) {
-  std::vector<const Shape*> leaves;
-  append_leaf_shapes(shape, leaves);
-  return leaves;
-}
 
 std::optional<std::vector<int64_t>> TermDomain::known(const Array& array) const {
   std::vector<int64_t> values;

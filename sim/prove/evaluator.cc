@@ -7,14 +7,6 @@ namespace {
 
 constexpr int64_t kMaxMemory = int64_t{256} << 20;
 
-const Shape* leaf_shape(const Shape* shape, size_t& leaf) {
-  if (!shape->is_tuple()) return leaf-- == 0 ? shape : nullptr;
-  for (const Shape* element : shape->elements()) {
-    if (const Shape* found = leaf_shape(element, leaf)) return found;
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 Evaluator::Evaluator()
@@ -36,11 +28,11 @@ std::optional<std::vector<std::vector<std::byte>>> Evaluator::evaluate(
   const int device = 0;
   BufferDomain::Leaves leaves = domain_.apply(instruction, references, std::span(&device, 1));
   if (!leaves) return std::nullopt;
+  std::vector<const Shape*> shapes = leaf_shapes(instruction.shape());
   std::vector<std::vector<std::byte>> results;
   for (size_t i = 0; i < leaves->size(); ++i) {
     if (!(*leaves)[i].is_set()) return std::nullopt;
-    size_t leaf = i;
-    const Shape* shape = leaf_shape(instruction.shape(), leaf);
+    const Shape* shape = shapes[i];
     const Buffer& buffer = (*leaves)[i][0];
     std::vector<std::byte>& bytes = results.emplace_back(static_cast<size_t>(shape->byte_count()));
     auto width = static_cast<size_t>(info(shape->element_type()).bytes);

@@ -3,8 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -111,8 +109,5 @@ class TermDomain {
   std::unordered_map<const Computation*, std::string> region_keys_;
   std::unordered_map<const Instruction*, ElementwiseOp> elementwise_ops_;
 };
-
-/// The leaves of a shape, in order.
-std::vector<const Shape*> leaf_shapes(const Shape* shape);
 
 }  // namespace minihlo::prove
