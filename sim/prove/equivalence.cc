@@ -23,7 +23,6 @@ struct Candidate {
 
 struct Comparison {
   bool equal = true;
-  bool complete = true;  // everything that differs was looked at element by element
   std::vector<Candidate> candidates;
 };
 
@@ -113,9 +112,7 @@ class Equivalence {
 
   // What follows from a walk that ended early.
   std::optional<Attempt> decide_stops(std::optional<Stop> (&stops)[2]) {
-    auto ends_badly = [](const std::optional<Stop>& stop) {
-      return stop && (stop->kind == Stop::Kind::kDeadlock || stop->kind == Stop::Kind::kMismatch);
-    };
+    auto ends_badly = [](const std::optional<Stop>& stop) { return stop && stop->is_of_devices(); };
     auto is = [&](Stop::Kind kind) {
       return (stops[0] && stops[0]->kind == kind) || (stops[1] && stops[1]->kind == kind);
     };
@@ -164,13 +161,12 @@ class Equivalence {
         if (a == b || terms_.same_elements(a, b)) continue;
         OutputPlace place{static_cast<int64_t>(device), static_cast<int64_t>(output), 0};
         int64_t count = terms_.node(a).count;
-        bool same = count <= left;
-        if (same) left -= count;
-        if (!same) comparison.complete = false;
+        const bool one_by_one = count <= left;
+        if (one_by_one) left -= count;
+        bool same = one_by_one;
         for (int64_t i = 0; same && i < count; ++i) {
           std::optional<uint32_t> of_a = elements.element(a, i);
           std::optional<uint32_t> of_b = of_a ? elements.element(b, i) : std::nullopt;
-          if (!of_a || !of_b) comparison.complete = false;
           same = of_a && of_b && *of_a == *of_b;
           place.index = i;
         }
@@ -179,7 +175,7 @@ class Equivalence {
           continue;
         }
         comparison.equal = false;
-        if (count > left) place.index = first_difference(a, b);
+        if (!one_by_one) place.index = first_difference(a, b);
         if (comparison.candidates.size() < kMaxCandidates) {
           comparison.candidates.push_back({place, a, b});
         }
