@@ -19,9 +19,7 @@ class Renaming {
 
  private:
   struct Hash {
-    size_t operator()(Handle handle) const {
-      return (size_t{handle.node} << 32) ^ static_cast<uint32_t>(handle.device);
-    }
+    size_t operator()(Handle handle) const { return mix(0, handle); }
   };
   // The terms that one is made of, seen from its device.
   std::vector<Handle> parts(Handle handle) const;
