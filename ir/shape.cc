@@ -130,6 +130,7 @@ const Shape* ShapePool::intern(Shape& key) {
 
 const Shape* ShapePool::try_array(ElementType type, std::span<const int64_t> dims,
                                   std::span<const bool> dynamic, const Layout* layout) {
+  if (dims.size() > kMaxRank) return nullptr;
   int64_t count = 1;
   bool empty = false;
   for (int64_t dim : dims) {
@@ -178,10 +179,12 @@ const Shape* ShapePool::tuple(std::span<const Shape* const> elements) {
   shape.elements_ = elements;
   shape.leaf_count_ = 0;
   for (const Shape* element : elements) {
+    shape.depth_ = std::max(shape.depth_, element->depth() + 1);
     if (__builtin_add_overflow(shape.leaf_count_, element->leaf_count(), &shape.leaf_count_) ||
         __builtin_add_overflow(shape.byte_count_, element->byte_count(), &shape.byte_count_)) {
       return nullptr;
     }
+    if (shape.leaf_count_ > kMaxLeaves || shape.depth_ > kMaxDepth) return nullptr;
   }
   std::lock_guard lock(mutex_);
   return intern(shape);

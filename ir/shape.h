@@ -73,6 +73,8 @@ class Shape {
 
   /// Leaves of the tuple tree: arrays, tokens, opaques and buffers.
   int64_t leaf_count() const { return leaf_count_; }
+  /// How deep tuples and buffers nest in it; 0: not at all.
+  int depth() const { return depth_; }
   /// Bytes of all arrays in it, at one byte or more an element; fits 63 bits.
   int64_t byte_count() const { return byte_count_; }
 
@@ -89,6 +91,7 @@ class Shape {
   std::span<const Shape* const> elements_;
   int64_t element_count_ = 0;
   int64_t leaf_count_ = 1;
+  int depth_ = 0;
   int64_t byte_count_ = 0;
   const Shape* bare_ = nullptr;
 };
@@ -114,14 +117,21 @@ class ShapePool {
   ShapePool();
   ~ShapePool();
 
-  /// An array shape with the descending default layout, or with `layout`. Nothing when the number
-  /// of elements or bytes does not fit 63 bits, or a dimension is negative (and not unbounded).
+  // Bounds of what a shape may be, so that a few lines of text can't make a module of any size.
+  static constexpr size_t kMaxRank = 1000;
+  static constexpr int64_t kMaxLeaves = int64_t{1} << 17;
+  static constexpr int kMaxDepth = 400;
+
+  /// An array shape with the descending default layout, or with `layout`. Nothing when there are
+  /// more than kMaxRank dimensions, the number of elements or bytes does not fit 63 bits, or a
+  /// dimension is negative (and not unbounded).
   const Shape* try_array(ElementType type, std::span<const int64_t> dims,
                          std::span<const bool> dynamic = {}, const Layout* layout = nullptr);
   /// The same where the dimensions come from shapes that fit. Requires that they do.
   const Shape* array(ElementType type, std::span<const int64_t> dims);
   const Shape* scalar(ElementType type) { return array(type, {}); }
-  /// Null when the bytes of all elements together do not fit 63 bits.
+  /// Null when the bytes of all elements together do not fit 63 bits, there are more than
+  /// kMaxLeaves leaves, or tuples nest more than kMaxDepth deep.
   const Shape* tuple(std::span<const Shape* const> elements);
   const Shape* token();
   const Shape* opaque();

@@ -119,14 +119,14 @@ Plan make_plan(const Computation& computation) {
 
   Plan plan;
   plan.steps.reserve(order.size());
+  std::vector<uint32_t> times(count, 0);  // that the instruction at hand names an operand
   for (size_t at = 0; at < order.size(); ++at) {
     const Instruction* instruction = order[at];
     Plan::Step step{instruction, {}, {}, sends[instruction->number()]};
+    for (const Instruction* operand : instruction->operands()) ++times[operand->number()];
     for (const Instruction* operand : instruction->operands()) {
       bool is_last = last[operand->number()] == at;
-      auto same =
-          std::count(instruction->operands().begin(), instruction->operands().end(), operand);
-      step.last_use.push_back(is_last && same == 1);
+      step.last_use.push_back(is_last && times[operand->number()] == 1);
       if (is_last && (step.released.empty() || step.released.back() != operand->number())) {
         step.released.push_back(operand->number());
       }
@@ -134,6 +134,7 @@ Plan make_plan(const Computation& computation) {
     if (step.send && last[step.send->number()] == at) {
       step.released.push_back(step.send->number());
     }
+    for (const Instruction* operand : instruction->operands()) times[operand->number()] = 0;
     if (last[instruction->number()] == at) step.released.push_back(instruction->number());
     plan.steps.push_back(std::move(step));
   }

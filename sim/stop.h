@@ -24,6 +24,9 @@ struct Stop {
   /// Whether it is devices that do not come together.
   bool is_of_devices() const { return kind == Kind::kDeadlock || kind == Kind::kMismatch; }
 
+  /// Whether it is a limit of time or steps that the user may raise.
+  bool is_limit() const { return kind == Kind::kSteps || kind == Kind::kTime; }
+
   static Stop unsupported(std::string what, std::string message) {
     return {Kind::kUnsupported, std::move(message), std::move(what)};
   }

@@ -249,6 +249,7 @@ tl::expected<std::vector<Case>, std::string> parse_cases(std::string_view text) 
       std::string wrong = add(json);
       if (!wrong.empty()) return tl::unexpected(fmt::format("case {}: {}", cases.size(), wrong));
     }
+    if (cases.empty()) return tl::make_unexpected(std::string("no cases"));
     return cases;
   }
   for (int64_t line = 1; !text.empty(); ++line) {

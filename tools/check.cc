@@ -128,9 +128,9 @@ class Check : public Command {
       return;
     }
     const Diagnostics& diagnostics = file.diagnostics;
-    fmt::print(stderr, "{}", diagnostics.to_string());
+    print_stderr(diagnostics.to_string());
     if (!file.module || !diagnostics.ok()) {
-      fmt::print(stderr, "{}: {}\n", file.path, count(diagnostics.error_count(), "error"));
+      print_stderr(fmt::format("{}: {}\n", file.path, count(diagnostics.error_count(), "error")));
       return;
     }
     const Module& module = *file.module;

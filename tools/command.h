@@ -31,6 +31,8 @@ class Command {
   virtual ExitCode run() = 0;
 };
 
+/// Writes to standard error. Where that can't be written there is nobody to tell.
+void print_stderr(std::string_view text);
 /// "minihlo: error: MESSAGE" on standard error.
 void print_error(std::string_view message);
 

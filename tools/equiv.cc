@@ -1,4 +1,5 @@
 // minihlo equiv: whether two modules compute the same.
+#include <algorithm>
 #include <chrono>
 
 #include <fmt/format.h>
@@ -71,8 +72,9 @@ class Equiv : public Command {
       return ExitCode::kInvalid;
     }
     if (timeout_ > 0) {
-      options_.deadline = std::chrono::steady_clock::now() +
-                          std::chrono::microseconds(static_cast<int64_t>(timeout_ * 1e6));
+      options_.deadline =
+          std::chrono::steady_clock::now() +
+          std::chrono::microseconds(static_cast<int64_t>(std::min(timeout_, 1e9) * 1e6));
     }
     options_.tests = static_cast<int>(std::min<int64_t>(tests_, 1000000));
     ModuleFile first = read_module(first_);
@@ -106,7 +108,7 @@ class Equiv : public Command {
   static bool has_module(const ModuleFile& file) {
     if (file.module) return true;
     if (!file.unreadable.empty()) print_error(fmt::format("{}: {}", file.path, file.unreadable));
-    fmt::print(stderr, "{}", file.diagnostics.to_string());
+    print_stderr(file.diagnostics.to_string());
     return false;
   }
 
@@ -120,7 +122,8 @@ class Equiv : public Command {
     PassContext context;
     context.replicas = replicas_;
     context.partitions = partitions_;
-    if (verbose_) context.log = [](std::string_view line) { fmt::print(stderr, "{}\n", line); };
+    if (verbose_)
+      context.log = [](std::string_view line) { print_stderr(std::string(line) + "\n"); };
     auto done = run_pipeline(*after, *pipeline, context, false);
     if (!done) {
       made.unreadable = done.error();
@@ -156,7 +159,7 @@ class Equiv : public Command {
   bool is_valid(ModuleFile& file) const {
     verify(*file.module, {options_.mesh.replicas, options_.mesh.partitions}, file.diagnostics);
     if (file.diagnostics.ok()) return true;
-    fmt::print(stderr, "{}", file.diagnostics.to_string());
+    print_stderr(file.diagnostics.to_string());
     print_error(fmt::format("equiv: {} is not valid", file.path));
     return false;
   }

@@ -86,6 +86,9 @@ std::string equivalence_text(const EquivalenceResult& result, const Mesh& mesh) 
                        mesh.partitions == 1 ? "" : "s", result.terms);
   }
   if (!result.rules.empty()) out += fmt::format("  rules: {}\n", fmt::join(result.rules, ", "));
+  for (const std::string& assumption : result.assumptions) {
+    out += fmt::format("  assumed: {}\n", assumption);
+  }
   if (result.counterexample) out += counterexample_text(*result.counterexample, mesh);
   return out;
 }

@@ -60,14 +60,14 @@ std::string tool_help(bool whole) {
 
 int usage_error(std::string_view message, std::string_view command = "") {
   print_error(message);
-  fmt::print(stderr, "minihlo{}{} --help says what can be given\n", command.empty() ? "" : " ",
-             command);
+  print_stderr(fmt::format("minihlo{}{} --help says what can be given\n",
+                           command.empty() ? "" : " ", command));
   return static_cast<int>(ExitCode::kInvalid);
 }
 
 int run_tool(const std::vector<std::string>& words) {
   if (words.empty()) {
-    fmt::print(stderr, "{}", tool_help(false));
+    print_stderr(tool_help(false));
     return static_cast<int>(ExitCode::kInvalid);
   }
   const std::string& first = words[0];

@@ -25,7 +25,7 @@ std::unique_ptr<Module> load_module(const std::string& path, const ParseOptions&
   if (!file.unreadable.empty()) {
     print_error(fmt::format("cannot read '{}': {}", path, file.unreadable));
   }
-  fmt::print(stderr, "{}", file.diagnostics.to_string());
+  print_stderr(file.diagnostics.to_string());
   return std::move(file.module);
 }
 

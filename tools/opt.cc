@@ -89,12 +89,13 @@ class Opt : public Command {
     Diagnostics diagnostics(source);
     std::optional<Pipeline> pipeline = parse_pipeline(source, diagnostics);
     if (!pipeline) {
-      fmt::print(stderr, "{}", diagnostics.to_string());
+      print_stderr(diagnostics.to_string());
       return ExitCode::kInvalid;
     }
     std::unique_ptr<Module> module = load_module(file_);
     if (!module) return ExitCode::kInvalid;
-    if (verbose_) context_.log = [](std::string_view line) { fmt::print(stderr, "{}\n", line); };
+    if (verbose_)
+      context_.log = [](std::string_view line) { print_stderr(std::string(line) + "\n"); };
     auto done = prove_ ? run_and_prove(*module, *pipeline)
                        : run_pipeline(*module, *pipeline, context_, verify_each_);
     if (!done) {
@@ -124,7 +125,7 @@ class Opt : public Command {
       if (!done) return done;
       prove::EquivalenceResult result = prove::check_equivalence(*before, module, options);
       if (!json_) {
-        fmt::print(stderr, "{}: {}", call.to_string(), equivalence_text(result, *mesh));
+        print_stderr(fmt::format("{}: {}", call.to_string(), equivalence_text(result, *mesh)));
       }
       Json proof = equivalence_json(result, *mesh);
       proof.set("pass", call.to_string());

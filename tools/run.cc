@@ -114,7 +114,7 @@ class Run : public Command {
       return invalid(fmt::format("cannot read '{}': {}", files_[0], file.unreadable));
     }
     if (!module) {
-      fmt::print(stderr, "{}", file.diagnostics.to_string());
+      print_stderr(file.diagnostics.to_string());
       return ExitCode::kInvalid;
     }
     std::optional<Case> input, expect;
@@ -125,7 +125,7 @@ class Run : public Command {
     if (!mesh) return invalid(mesh.error());
     verify(*module, {mesh->replicas, mesh->partitions}, file.diagnostics);
     if (!file.diagnostics.ok()) {
-      fmt::print(stderr, "{}", file.diagnostics.to_string());
+      print_stderr(file.diagnostics.to_string());
       return ExitCode::kInvalid;
     }
     if (input && !input->inputs) return invalid(fmt::format("'{}' has no inputs", input_));

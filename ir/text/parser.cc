@@ -53,8 +53,11 @@ std::unique_ptr<Module> TextParser::run() {
 
 bool TextParser::Nesting::ok() {
   if (parser_.depth_ <= kMaxDepth) return true;
-  return parser_.fail("nested-too-deeply", parser_.token().location(),
-                      fmt::format("nested more than {} levels deep", kMaxDepth));
+  parser_.fail("nested-too-deeply", parser_.token().location(),
+               fmt::format("nested more than {} levels deep", kMaxDepth));
+  // Nobody wrote this by hand: what follows is not worth a look at each level.
+  parser_.lexer_.jump(parser_.lexer_.text().size());
+  return false;
 }
 
 std::string TextParser::describe(const Token& token) const {

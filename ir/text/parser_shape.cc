@@ -110,7 +110,9 @@ bool TextParser::parse_shape(const Shape*& shape) {
   }
   shape = module_->shapes().tuple(elements);
   if (!shape) {
-    return fail("shape-too-large", open.location(), "the size of the tuple does not fit 63 bits");
+    return fail("shape-too-large", open.location(),
+                fmt::format("a tuple of more than {} leaves, {} levels or 2^63 bytes",
+                            ShapePool::kMaxLeaves, ShapePool::kMaxDepth));
   }
   return true;
 }
@@ -167,7 +169,9 @@ bool TextParser::parse_array_shape(ElementType type, const Shape*& shape) {
   std::copy(dynamic.begin(), dynamic.end(), flags.get());
   shape = module_->shapes().try_array(type, dims, {flags.get(), dynamic.size()}, written);
   if (!shape) {
-    return fail("shape-too-large", open.location(), "the size of the array does not fit 63 bits");
+    return fail(
+        "shape-too-large", open.location(),
+        fmt::format("an array of more than {} dimensions or 2^63 bytes", ShapePool::kMaxRank));
   }
   return true;
 }

@@ -53,7 +53,8 @@ bool has_dynamic_shape(const Instruction& instruction) {
                              [&](const Instruction* operand) { return dynamic(operand->shape()); });
 }
 
-// Whether two runs of the instruction on the same operands may differ, or do more than compute.
+// Whether the instruction does more than compute its result from its operands, or something that
+// terms can't tell.
 bool is_impure(const Instruction& instruction) {
   switch (instruction.opcode()) {
     case Opcode::kRng:
@@ -61,6 +62,11 @@ bool is_impure(const Instruction& instruction) {
       return true;
     case Opcode::kCustomCall:
       return instruction.get(attr::custom_call_has_side_effect);
+    case Opcode::kBitcast:
+    case Opcode::kBitcastConvert:
+      // Bytes that are neither 0 nor 1 are no truth values, and rules take every pred for one.
+      return instruction.shape()->element_type() == ElementType::PRED &&
+             instruction.operand(0)->shape()->element_type() != ElementType::PRED;
     default: {
       Family family = info(instruction.opcode()).family;
       return family == Family::kEffect || family == Family::kAsync;
@@ -269,7 +275,10 @@ std::optional<Handle> TermDomain::moved(const Instruction& instruction,
 
 std::optional<Handle> TermDomain::move(const Movement& movement, std::span<const Handle> operands,
                                        ElementType type) {
-  if (movement.is_identity()) return operands[0];
+  auto operand_of = [&](const Box& box) {
+    return operands[static_cast<size_t>(box.operand) + static_cast<size_t>(box.member)];
+  };
+  if (movement.is_identity()) return operand_of(movement.boxes[0]);
   std::vector<PlacedTensor> parts;
   for (const Box& box : movement.boxes) {
     if (box.is_empty()) continue;
@@ -277,7 +286,7 @@ std::optional<Handle> TermDomain::move(const Movement& movement, std::span<const
       parts.push_back(filled(terms_.zero(type), box));
       continue;
     }
-    Handle operand = operands[static_cast<size_t>(box.operand) + static_cast<size_t>(box.member)];
+    Handle operand = operand_of(box);
     const View* seen = terms_.view(operand, movement.dims_of(box));
     if (!seen) return std::nullopt;
     std::optional<PlacedTensor> part = extract(*seen, box);

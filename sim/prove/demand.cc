@@ -5,7 +5,9 @@
 #include <set>
 #include <unordered_set>
 
+#include "ir/numbers.h"
 #include "ir/semantics/elementwise.h"
+#include "sim/prove/precision.h"
 
 namespace minihlo::prove {
 namespace {
@@ -82,10 +84,12 @@ bool Demand::compute(const Element& wanted, std::span<const Element> elements) {
     case NodeKind::kParameter: {
       auto given = inputs_->find({wanted.tensor.device, node.number, wanted.index});
       if (given != inputs_->end()) bytes = given->second;
+      widen(node.type, bytes);
       break;
     }
     case NodeKind::kLiteral:
       std::ranges::copy(terms_.bytes_of(node, wanted.index), bytes.begin());
+      widen(node.type, bytes);
       break;
     case NodeKind::kAssembled:
       bytes = done_.at(elements[0]);
@@ -99,6 +103,25 @@ bool Demand::compute(const Element& wanted, std::span<const Element> elements) {
   return true;
 }
 
+void Demand::widen(ElementType type, ElementBytes& bytes) const {
+  if (!wide_ || !is_widened(type)) return;
+  double value = decode_float(type, bytes.data());
+  std::memcpy(bytes.data(), &value, sizeof(value));
+}
+
+ElementType Demand::computed_type(ElementType type) const {
+  return wide_ && is_widened(type) ? ElementType::F64 : type;
+}
+
+// The opcode on the types that it is computed in.
+tl::expected<ElementwiseOp, std::string> Demand::op_of(
+    Opcode opcode, std::span<const ElementType> operands, ElementType result,
+    std::span<const Attribute> attributes) const {
+  std::vector<ElementType> types;
+  for (ElementType type : operands) types.push_back(computed_type(type));
+  return elementwise_op({opcode, types, computed_type(result), attributes});
+}
+
 bool Demand::compute_pointwise(const Element& wanted, std::span<const Element> elements) {
   const Node& node = terms_.node(wanted.tensor);
   const Signature& signature = terms_.signature(node.signature);
@@ -106,12 +129,35 @@ bool Demand::compute_pointwise(const Element& wanted, std::span<const Element> e
   alignas(16) std::vector<ElementBytes> values;
   for (const Element& element : elements) values.push_back(done_.at(element));
   if (signature.kind == Signature::Kind::kPointwise) {
-    auto op = elementwise_op(*signature.instruction);
+    std::vector<ElementType> types;
+    for (const Element& element : elements) types.push_back(terms_.node(element.tensor).type);
+    Opcode opcode = signature.instruction->opcode();
+    auto op = op_of(opcode, types, node.type, signature.instruction->attributes());
     if (!op || values.size() != static_cast<size_t>(op->operand_count())) return false;
     std::vector<const std::byte*> data;
     std::vector<int64_t> steps(values.size(), 0);
     for (const ElementBytes& value : values) data.push_back(value.data());
     (*op)(1, data.data(), steps.data(), result[0].data());
+    if (opcode == Opcode::kConvert && computed_type(node.type) != node.type) {
+      double value;
+      std::memcpy(&value, result[0].data(), sizeof(value));
+      value = converted(value, types[0], node.type);
+      std::memcpy(result[0].data(), &value, sizeof(value));
+    }
+  } else if (computed_type(node.type) != node.type) {
+    const ScalarProgram* program = evaluator_.program(*signature.instruction->get(attr::to_apply));
+    if (!program || !program->single_opcode()) return false;
+    const ElementType types[] = {node.type, node.type};
+    auto op = op_of(*program->single_opcode(), types, node.type, {});
+    if (!op) return false;
+    result[0] = values[0];
+    for (size_t i = 1; i < values.size(); ++i) {
+      const std::byte* data[] = {result[0].data(), values[i].data()};
+      const int64_t steps[] = {0, 0};
+      ElementBytes sum{};
+      (*op)(1, data, steps, sum.data());
+      result[0] = sum;
+    }
   } else {
     const ScalarProgram* program = evaluator_.program(*signature.instruction->get(attr::to_apply));
     if (!program) return false;
@@ -132,6 +178,12 @@ bool Demand::compute_pointwise(const Element& wanted, std::span<const Element> e
 bool Demand::compute_whole(const Element& wanted, std::span<const Element> elements) {
   const Node& node = terms_.node(wanted.tensor);
   const Signature& signature = terms_.signature(node.signature);
+  bool widens = computed_type(node.type) != node.type;
+  for (Handle argument : terms_.arguments(wanted.tensor)) {
+    ElementType type = terms_.node(argument).type;
+    widens = widens || computed_type(type) != type;
+  }
+  if (widens) return false;
   std::vector<std::vector<std::byte>> operands;
   size_t next = 0;
   for (Handle argument : terms_.arguments(wanted.tensor)) {

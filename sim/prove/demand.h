@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "ir/semantics/elementwise.h"
 #include "sim/prove/evaluator.h"
 #include "sim/prove/terms.h"
 
@@ -30,7 +31,10 @@ using SparseInputs = std::map<InputPlace, ElementBytes>;
 
 class Demand {
  public:
-  Demand(Terms& terms, Evaluator& evaluator) : terms_(terms), evaluator_(evaluator) {}
+  /// With `wide`, f32, bf16 and f16 are computed in f64 (see precision.h): elements of these types
+  /// are then doubles, inputs stay what they are.
+  Demand(Terms& terms, Evaluator& evaluator, bool wide = false)
+      : terms_(terms), evaluator_(evaluator), wide_(wide) {}
 
   /// The value of an element; nothing when it hangs on what can't be evaluated (a loop's term, an
   /// elided constant, something too large).
@@ -44,11 +48,18 @@ class Demand {
   // The elements that one is computed from; false when it can't be.
   bool parts(const Element& wanted, std::vector<Element>& elements) const;
   bool compute(const Element& wanted, std::span<const Element> elements);
+  void widen(ElementType type, ElementBytes& bytes) const;
+  tl::expected<ElementwiseOp, std::string> op_of(Opcode opcode,
+                                                 std::span<const ElementType> operands,
+                                                 ElementType result,
+                                                 std::span<const Attribute> attributes) const;
+  ElementType computed_type(ElementType type) const;
   bool compute_pointwise(const Element& wanted, std::span<const Element> elements);
   bool compute_whole(const Element& wanted, std::span<const Element> elements);
 
   Terms& terms_;
   Evaluator& evaluator_;
+  const bool wide_;
   const SparseInputs* inputs_ = nullptr;
   std::unordered_map<Element, ElementBytes, ElementHash> done_;
 };

@@ -49,6 +49,7 @@ class Equivalence {
       result_.verdict = Verdict::kProved;
       result_.reason = "each output element is the same term over the inputs in both modules";
       result_.rules.insert(rules_.begin(), rules_.end());
+      if (rules_.contains("loop-induction")) result_.assumptions.push_back("every loop ends");
     } else if (attempt != Attempt::kDecided) {
       refute();
     }
@@ -235,6 +236,11 @@ class Equivalence {
         result_.verdict = Verdict::kInvalid;
         result_.reason = "both modules fail alike: " + finding.reason;
         return;
+      case Finding::Kind::kCutShort:
+        result_.verdict = Verdict::kTested;
+        result_.reason = fmt::format("no proof, and {} random runs without a difference: {}",
+                                     finding.runs, finding.reason);
+        break;
       case Finding::Kind::kUnsupported:
         result_.verdict = Verdict::kUnsupported;
         result_.unsupported = what_no_terms_.empty() ? finding.what : what_no_terms_;
@@ -245,7 +251,8 @@ class Equivalence {
       case Finding::Kind::kRounding:
         result_.verdict = Verdict::kTested;
         result_.reason = fmt::format(
-            "no proof; in {} random runs the modules differ by the rounding of floats only",
+            "no proof; in {} random runs the modules differ by what may be the rounding of floats "
+            "only",
             finding.runs);
         break;
       case Finding::Kind::kNone:

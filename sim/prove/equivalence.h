@@ -58,7 +58,7 @@ struct Counterexample {
   std::string paths[2];  // where each value comes from
   std::string report;    // a deadlock or mismatch of one side
   std::vector<InputElement> inputs;
-  std::string replay;            // "simulator" or "by demand"
+  std::string replay;  // "simulator" or "by demand"
 };
 
 struct EquivalenceResult {

@@ -23,6 +23,9 @@ class TermDomain::LoopInduction {
                 std::span<const int> devices)
       : domain_(domain), terms_(domain.terms_), walker_(walker), loop_(loop), devices_(devices) {}
 
+  /// Whether the test holds after every trip.
+  bool is_endless() const { return endless_; }
+
   // The loop's result; nothing where it is no term.
   std::optional<Val> run(const Val& state) {
     append_leaves(state, start_);
@@ -33,6 +36,11 @@ class TermDomain::LoopInduction {
     bool done = induct();
     --domain_.level_;
     if (!done) return std::nullopt;
+    if (std::optional<std::vector<int64_t>> known = domain_.known(test_)) {
+      endless_ = std::ranges::any_of(*known, [](int64_t again) { return again != 0; });
+      if (endless_) return std::nullopt;
+      return state;  // no trip at all
+    }
     // Devices that leave the loop after different trips do not meet any more.
     if (domain_.collectives_ != collectives && !test_.is_uniform()) return std::nullopt;
     std::vector<Array> results;
@@ -280,6 +288,7 @@ class TermDomain::LoopInduction {
   std::vector<Array> start_, placeholders_, after_;
   std::vector<Kind> kinds_;
   Array test_;
+  bool endless_ = false;
   std::unordered_map<uint32_t, std::vector<size_t>> named_;
 };
 
@@ -288,7 +297,12 @@ std::optional<tl::expected<TermDomain::Val, Stop>> TermDomain::loop(Walker<TermD
                                                                     Val& state,
                                                                     std::span<const int> devices) {
   if (mode_ == LoopMode::kWalked) return std::nullopt;
-  std::optional<Val> result = LoopInduction(*this, walker, loop, devices).run(state);
+  LoopInduction induction(*this, walker, loop, devices);
+  std::optional<Val> result = induction.run(state);
+  if (induction.is_endless()) {
+    return tl::expected<Val, Stop>(
+        tl::unexpect, Stop::unsupported("while", fmt::format("%{} never ends", loop.name())));
+  }
   if (!result) return std::nullopt;
   has_loop_terms_ = true;
   rules_.insert("loop-induction");

@@ -1,6 +1,7 @@
 #include "sim/prove/precision.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <unordered_map>
 
@@ -9,10 +10,6 @@
 namespace minihlo::prove {
 namespace {
 
-bool is_widened(ElementType type) {
-  return type == ElementType::F32 || type == ElementType::BF16 || type == ElementType::F16;
-}
-
 struct Fields {
   int64_t exponent, mantissa;
 };
@@ -20,6 +17,12 @@ Fields fields(ElementType type) {
   if (type == ElementType::BF16) return {8, 7};
   if (type == ElementType::F16) return {5, 10};
   return {8, 23};
+}
+
+// Whether a convert keeps every value.
+bool is_exact(ElementType source, ElementType target) {
+  return is_widened(source) && fields(source).exponent <= fields(target).exponent &&
+         fields(source).mantissa <= fields(target).mantissa;
 }
 
 class Widening {
@@ -121,9 +124,7 @@ class Widening {
     ElementType to = from.shape()->element_type();
     ElementType source = from.operand(0)->shape()->element_type();
     if (!is_widened(to)) return convert;
-    bool exact = is_widened(source) && fields(source).exponent <= fields(to).exponent &&
-                 fields(source).mantissa <= fields(to).mantissa;
-    if (exact) return convert;
+    if (is_exact(source, to)) return convert;
     Attribute attributes[] = {make_attribute(attr::exponent_bits, fields(to).exponent),
                               make_attribute(attr::mantissa_bits, fields(to).mantissa)};
     return computation->append(Opcode::kReducePrecision,
@@ -166,6 +167,29 @@ class Widening {
 };
 
 }  // namespace
+
+bool is_widened(ElementType type) {
+  return type == ElementType::F32 || type == ElementType::BF16 || type == ElementType::F16;
+}
+
+double converted(double value, ElementType source, ElementType target) {
+  if (is_exact(source, target)) return value;
+  std::byte bytes[8] = {};
+  encode_float(target, value, bytes);
+  return decode_float(target, bytes);
+}
+
+bool is_rounding(const double (&values)[2], const double (&wide)[2]) {
+  if (std::isnan(wide[0]) || std::isnan(wide[1])) return std::isnan(wide[0]) && std::isnan(wide[1]);
+  if (wide[0] == wide[1]) return true;
+  double apart = std::abs(values[0] - values[1]), wide_apart = std::abs(wide[0] - wide[1]);
+  if (!std::isfinite(wide_apart)) return false;
+  // One side overflowed, or is NaN: an artefact of the narrow type if the wide ones agree.
+  if (!std::isfinite(apart)) {
+    return wide_apart <= 1e-6 * std::max(std::abs(wide[0]), std::abs(wide[1]));
+  }
+  return wide_apart <= 1e-4 * apart;
+}
 
 std::unique_ptr<Module> widened(const Module& module) { return Widening(module).run(); }
 

@@ -19,6 +19,7 @@ namespace {
 constexpr size_t kMaxDirected = 512;  // input elements that are varied at once
 constexpr int kDirectedTrials = 24;   // per kind of sample
 constexpr int kShrinkRuns = 200;
+constexpr std::chrono::seconds kShrinkTime{5};
 // Bytes of inputs and outputs up to which a counterexample is replayed by a run: beyond it, where a
 // run takes seconds, evaluation by demand takes none. Random runs have nothing else to go by.
 constexpr int64_t kMaxReplayed = int64_t{64} << 20;
@@ -50,47 +51,6 @@ ElementBytes element_of(const HostTensor& tensor, int64_t index) {
 bool is_zero(ElementType type, const ElementBytes& bytes) {
   return std::ranges::all_of(std::span(bytes).first(static_cast<size_t>(info(type).bytes)),
                              [](std::byte byte) { return byte == std::byte{0}; });
-}
-
-// Whether a difference of floats shrinks away in wider arithmetic, as rounding does.
-bool is_rounding(const Module& before, const Module& after, const EquivalenceOptions& options,
-                 const Inputs& inputs, const OutputPlace& place, const HostTensor* outputs[2]) {
-  ElementType type = outputs[0]->type;
-  if (!is_float(type)) return false;
-  double values[2];
-  for (int side = 0; side < 2; ++side) {
-    values[side] = decode_float(type, element_of(*outputs[side], place.index).data());
-  }
-  double apart = std::abs(values[0] - values[1]);
-  if (apart == 0) return false;  // zeros of different signs
-  auto wide_before = widened(before), wide_after = widened(after);
-  auto wide_inputs = widened(inputs);
-  if (!wide_before || !wide_after || !wide_inputs) {
-    // No wider arithmetic: only what can't be rounding counts.
-    return std::isfinite(apart) &&
-           apart <= 1e-3 * std::max(std::abs(values[0]), std::abs(values[1]));
-  }
-  RunOptions run;
-  run.max_memory = options.max_memory;
-  run.max_steps = options.max_steps;
-  run.deadline = options.deadline;
-  double wide[2];
-  const Module* modules[2] = {wide_before.get(), wide_after.get()};
-  for (int side = 0; side < 2; ++side) {
-    auto result = simulate(*modules[side], options.mesh, *wide_inputs, run);
-    if (!result) return true;
-    const HostTensor& output =
-        result->outputs[static_cast<size_t>(place.device)][static_cast<size_t>(place.output)];
-    wide[side] = decode_float(output.type, element_of(output, place.index).data());
-  }
-  if (std::isnan(wide[0]) || std::isnan(wide[1])) return std::isnan(wide[0]) && std::isnan(wide[1]);
-  if (wide[0] == wide[1]) return true;
-  double wide_apart = std::abs(wide[0] - wide[1]);
-  if (!std::isfinite(apart)) {
-    // One side overflowed, or is NaN: an artefact of the narrow type if the wide ones agree.
-    return wide_apart <= 1e-6 * std::max(std::abs(wide[0]), std::abs(wide[1]));
-  }
-  return wide_apart <= 1e-4 * apart;
 }
 
 }  // namespace
@@ -151,10 +111,50 @@ std::string Refuter::origin(Handle tensor, int64_t index) const {
   }
 }
 
-// Whether an element is one of an input or a constant, not of what computes.
-bool Refuter::is_moved(Handle tensor, int64_t index) const {
-  NodeKind kind = terms_.node(terms_.source_of({tensor, index}).tensor).kind;
-  return kind == NodeKind::kParameter || kind == NodeKind::kLiteral;
+// Whether the difference of two float elements may be rounding: it shrinks away where both are
+// evaluated in wider arithmetic, or can't be.
+bool Refuter::may_be_rounding(Handle before, Handle after, int64_t index,
+                              const SparseInputs& inputs, const ElementBytes (&values)[2]) {
+  ElementType type = terms_.node(before).type;
+  if (!is_float(type)) return false;
+  double narrow[2], wide[2];
+  Demand demand(terms_, evaluator_, true);
+  for (int side = 0; side < 2; ++side) {
+    narrow[side] = decode_float(type, values[side].data());
+    std::optional<ElementBytes> value =
+        is_widened(type) ? demand.value(side == 0 ? before : after, index, inputs) : std::nullopt;
+    if (!value) return true;
+    std::memcpy(&wide[side], value->data(), sizeof(double));
+  }
+  if (narrow[0] == narrow[1]) return false;  // zeros of different signs
+  return is_rounding(narrow, wide);
+}
+
+// The same of a run's outputs, by a run in wider arithmetic.
+bool Refuter::may_be_rounding(const Inputs& inputs, const OutputPlace& place,
+                              const HostTensor* const (&outputs)[2]) const {
+  ElementType type = outputs[0]->type;
+  if (!is_float(type)) return false;
+  double narrow[2], wide[2];
+  for (int side = 0; side < 2; ++side) {
+    narrow[side] = decode_float(type, element_of(*outputs[side], place.index).data());
+  }
+  if (narrow[0] == narrow[1]) return false;  // zeros of different signs
+  std::unique_ptr<Module> modules[2] = {widened(before_), widened(after_)};
+  std::optional<Inputs> wide_inputs = widened(inputs);
+  if (!modules[0] || !modules[1] || !wide_inputs) {
+    // No wider arithmetic: only what is far apart can't be rounding.
+    double apart = std::abs(narrow[0] - narrow[1]);
+    return apart <= 1e-3 * std::max(std::abs(narrow[0]), std::abs(narrow[1]));
+  }
+  for (int side = 0; side < 2; ++side) {
+    tl::expected<RunResult, Stop> result = run(*modules[side], *wide_inputs);
+    if (!result) return true;
+    const HostTensor& output =
+        result->outputs[static_cast<size_t>(place.device)][static_cast<size_t>(place.output)];
+    wide[side] = decode_float(output.type, element_of(output, place.index).data());
+  }
+  return is_rounding(narrow, wide);
 }
 
 tl::expected<RunResult, Stop> Refuter::run(const Module& module, const Inputs& inputs) const {
@@ -304,10 +304,9 @@ std::optional<Finding> Refuter::at_element(Handle before, Handle after, const Ou
   }
   Inputs whole = fits(kMaxReplayed) ? dense(inputs) : Inputs();
   if (whole.empty()) {
-    // Rounding can't be told from other differences then, so only what is not computed counts.
-    bool exact = options_.bits || !is_float(type) ||
-                 (is_moved(before, place.index) && is_moved(after, place.index));
-    if (!exact) return std::nullopt;
+    if (!options_.bits && may_be_rounding(before, after, place.index, inputs, values)) {
+      return std::nullopt;
+    }
     return finding;
   }
   RunResult results[2];
@@ -324,9 +323,7 @@ std::optional<Finding> Refuter::at_element(Handle before, Handle after, const Ou
       return std::nullopt;
     }
   }
-  if (!options_.bits && is_rounding(before_, after_, options_, whole, place, outputs)) {
-    return std::nullopt;
-  }
+  if (!options_.bits && may_be_rounding(whole, place, outputs)) return std::nullopt;
   made.replay = "simulator";
   return finding;
 }
@@ -340,8 +337,9 @@ std::optional<Inputs> Refuter::random_inputs(int64_t number) const {
     return *std::move(inputs);
   }
   std::mt19937_64 random(options_.seed * 1000003 + static_cast<uint64_t>(number));
-  SampleKind kinds[] = {SampleKind::kBits, SampleKind::kSpecial, SampleKind::kSmall};
-  SampleKind kind = kinds[number % 3];
+  SampleKind kinds[] = {SampleKind::kNear, SampleKind::kBits, SampleKind::kSpecial,
+                        SampleKind::kUniform};
+  SampleKind kind = kinds[number % 4];
   Inputs inputs(static_cast<size_t>(options_.mesh.device_count()));
   for (std::vector<HostTensor>& device : inputs) {
     for (const Shape* shape : parameter_shapes_) {
@@ -360,6 +358,7 @@ Inputs Refuter::shrunk(Inputs inputs) const {
     inputs.resize(static_cast<size_t>(options_.mesh.device_count()), inputs[0]);
   }
   int runs = 0;
+  const auto start = std::chrono::steady_clock::now();
   struct Range {
     size_t device, parameter;
     int64_t begin, end;
@@ -371,6 +370,7 @@ Inputs Refuter::shrunk(Inputs inputs) const {
     }
   }
   for (size_t next = 0; next < pending.size() && runs < kShrinkRuns; ++next) {
+    if (std::chrono::steady_clock::now() - start > kShrinkTime) break;
     Range range = pending[next];
     HostTensor& tensor = inputs[range.device][range.parameter];
     auto width = static_cast<int64_t>(info(tensor.type).bytes);
@@ -448,7 +448,8 @@ Finding Refuter::by_runs(const ModuleTerms* before, const ModuleTerms* after) {
         if (number > 0) list_inputs(*inputs, finding.counterexample);
         return finding;
       }
-      finding.kind = Finding::Kind::kUnsupported;
+      bool cut_short = results[side].error().is_limit();
+      finding.kind = cut_short ? Finding::Kind::kCutShort : Finding::Kind::kUnsupported;
       finding.what = results[side].error().what;
       finding.reason = results[side].error().message;
       return finding;
@@ -461,22 +462,24 @@ Finding Refuter::by_runs(const ModuleTerms* before, const ModuleTerms* after) {
                   .outputs[static_cast<size_t>(place->device)][static_cast<size_t>(place->output)];
     };
     const HostTensor* outputs[2] = {output(*results[0]), output(*results[1])};
-    if (!options_.bits && is_rounding(before_, after_, options_, *inputs, *place, outputs)) {
+    if (!options_.bits && may_be_rounding(*inputs, *place, outputs)) {
       rounding = true;
       continue;
     }
+    // What is shrunk counts if it still differs by more than rounding; else what was found.
     Inputs small = shrunk(*inputs);
     RunResult replayed[2];
-    place = differs(small, replayed);
-    if (!place) continue;
-    outputs[0] = output(replayed[0]);
-    outputs[1] = output(replayed[1]);
-    if (!options_.bits && is_rounding(before_, after_, options_, small, *place, outputs)) {
-      small = *inputs;
-      place = differs(small, replayed);
-      if (!place) continue;
-      outputs[0] = output(replayed[0]);
-      outputs[1] = output(replayed[1]);
+    if (std::optional<OutputPlace> smaller = differs(small, replayed)) {
+      auto of = [&](int side) {
+        return &replayed[side].outputs[static_cast<size_t>(smaller->device)]
+                                      [static_cast<size_t>(smaller->output)];
+      };
+      const HostTensor* of_small[2] = {of(0), of(1)};
+      if (options_.bits || !may_be_rounding(small, *smaller, of_small)) {
+        place = smaller;
+        std::ranges::copy(of_small, outputs);
+        *inputs = std::move(small);
+      }
     }
     finding.kind = Finding::Kind::kDifference;
     Counterexample& made = finding.counterexample;
@@ -490,7 +493,7 @@ Finding Refuter::by_runs(const ModuleTerms* before, const ModuleTerms* after) {
           own->outputs[static_cast<size_t>(place->output)][static_cast<size_t>(place->device)],
           place->index);
     }
-    list_inputs(small, made);
+    list_inputs(*inputs, made);
     return finding;
   }
   if (rounding) finding.kind = Finding::Kind::kRounding;

@@ -27,6 +27,7 @@ struct Finding {
     kDifference,   // `counterexample`
     kRounding,     // only differences that are the rounding of float arithmetic
     kBothStop,     // both modules deadlock or mismatch; `reason`
+    kCutShort,     // a limit ended the runs; `reason`
     kUnsupported,  // the modules can't be run; `reason`, `what`
   };
   Kind kind = Kind::kNone;
@@ -52,7 +53,10 @@ class Refuter {
   std::string origin(Handle tensor, int64_t index) const;
 
  private:
-  bool is_moved(Handle tensor, int64_t index) const;
+  bool may_be_rounding(Handle before, Handle after, int64_t index, const SparseInputs& inputs,
+                       const ElementBytes (&values)[2]);
+  bool may_be_rounding(const Inputs& inputs, const OutputPlace& place,
+                       const HostTensor* const (&outputs)[2]) const;
   tl::expected<RunResult, Stop> run(const Module& module, const Inputs& inputs) const;
   std::optional<OutputPlace> difference(const RunResult& before, const RunResult& after) const;
   /// The first element that differs when both are run; nothing when none does or a run stops.

@@ -21,12 +21,10 @@ void sample_float(ElementType type, SampleKind kind, std::mt19937_64& random, st
     case SampleKind::kSmall:
       encode_float(type, static_cast<double>(bits % 17) - 8, element);
       return;
+    case SampleKind::kNear:
+      encode_float(type, std::ldexp(static_cast<double>(static_cast<int64_t>(bits)), -62), element);
+      return;
     case SampleKind::kBits: {
-      if ((bits & 1) != 0) {
-        // Of one magnitude, so that sums round.
-        encode_float(type, std::ldexp(static_cast<double>(static_cast<int64_t>(bits)), -62), element);
-        return;
-      }
       uint64_t mask = info(type).bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << info(type).bits) - 1;
       for (int attempt = 0; attempt < 16; ++attempt) {
         uint64_t masked = bits & mask;
@@ -37,12 +35,17 @@ void sample_float(ElementType type, SampleKind kind, std::mt19937_64& random, st
       encode_float(type, 1, element);
       return;
     }
+    case SampleKind::kUniform:
     case SampleKind::kSpecial:
       break;
   }
   switch (bits % 12) {
     case 0:
+      // Of any sign and payload, as far as the type has them.
       encode_float(type, std::numeric_limits<double>::quiet_NaN(), element);
+      if (info(type).bits >= 16) element[0] = std::byte{static_cast<unsigned char>(bits >> 8)};
+      if ((bits >> 16 & 1) != 0) element[bytes - 1] ^= std::byte{0x80};
+      if (std::isfinite(decode_float(type, element))) encode_float(type, 1, element);
       return;
     case 1:
       encode_float(type, kInfinity, element);
@@ -74,7 +77,7 @@ void sample_integer(ElementType type, SampleKind kind, std::mt19937_64& random,
   int width = info(type).bits;
   uint64_t value = bits;
   if (kind == SampleKind::kSmall) value = bits % 17 - (is_signed(type) ? 8 : 0);
-  if (kind == SampleKind::kSpecial) {
+  if (kind == SampleKind::kSpecial || kind == SampleKind::kUniform) {
     const uint64_t high = uint64_t{1} << (width - 1);
     const uint64_t specials[] = {0, 1, ~uint64_t{0}, high, high - 1, bits % 5, ~(bits % 5)};
     value = specials[bits / 5 % std::size(specials)];
@@ -115,8 +118,9 @@ std::optional<HostTensor> sample_tensor(const Shape* shape, SampleKind kind,
   std::shared_ptr<std::byte> data = allocate_host(shape->byte_count());
   if (!data) return std::nullopt;
   auto width = static_cast<size_t>(info(shape->element_type()).bytes);
+  ElementBytes value = sample(shape->element_type(), kind, random);
   for (int64_t i = 0; i < shape->element_count(); ++i) {
-    ElementBytes value = sample(shape->element_type(), kind, random);
+    if (kind != SampleKind::kUniform) value = sample(shape->element_type(), kind, random);
     std::memcpy(data.get() + static_cast<size_t>(i) * width, value.data(), width);
   }
   return HostTensor{shape->element_type(),

@@ -12,7 +12,9 @@ namespace minihlo::prove {
 
 enum class SampleKind : uint8_t {
   kSmall,    // small integers, exact in every type
-  kBits,     // any bits; of floats half are finite ones of any magnitude, half are below 2
+  kNear,     // any integers; floats of about one magnitude, so that sums round
+  kBits,     // any bits; floats of any magnitude, but finite
+  kUniform,  // of a tensor: one special value for all elements
   kSpecial,  // NaN, infinities, zeros of both signs, denormals, extremes, and small integers
 };
 

@@ -346,8 +346,8 @@ size_t Terms::fingerprint(const Tensor& tensor) const {
   size_t hash = static_cast<size_t>(tensor.count);
   constexpr int64_t kSamples = 8;
   for (int64_t i = 0; i < kSamples; ++i) {
-    auto index = static_cast<int64_t>(static_cast<unsigned __int128>(tensor.count - 1) *
-                                      static_cast<size_t>(i) / (kSamples - 1));
+    int64_t last = tensor.count - 1, gaps = kSamples - 1;
+    int64_t index = last / gaps * i + last % gaps * i / gaps;
     Place place = place_of(tensor, index);
     hash = mix(hash, source_hash(tensor.pieces[place.piece].source, place.source_index));
   }

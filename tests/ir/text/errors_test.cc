@@ -61,7 +61,7 @@ TEST_CASE("bad instructions") {
        "expected-token 3:3 expected '=' behind the instruction's name, got 'f32'\n"},
       {"a = f32[-2] parameter(0)", "negative-dimension 3:9 a dimension can't be negative\n"},
       {"a = f32[9223372036854775807,2] parameter(0)",
-       "shape-too-large 3:8 the size of the array does not fit 63 bits\n"},
+       "shape-too-large 3:8 an array of more than 1000 dimensions or 2^63 bytes\n"},
       {"a = f32[18446744073709551616] parameter(0)",
        "number-out-of-range 3:9 the integer does not fit 64 bits\n"},
       {"a = f32[2,3]{1,1} parameter(0)", "invalid-layout 3:13 {1,1} does not order 2 dimensions\n"},

@@ -420,5 +420,91 @@ TEST_CASE("shapes without elements and scalars") {
   }
 }
 
+TEST_CASE("all-to-all of tuples: element i is what rank i sends") {
+  auto module = [](int index) {
+    return fmt::format(
+        "HloModule m, num_partitions=2\n\nENTRY e {{\n  p = s32[2] parameter(0)\n"
+        "  q = s32[2] parameter(1)\n  t = (s32[2], s32[2]) all-to-all(p, q), channel_id=1, "
+        "replica_groups={{{{0,1}}}}\n  ROOT r = s32[2] get-tuple-element(t), index={}\n}}\n",
+        index);
+  };
+  const Mesh mesh{1, 2};
+  CHECK(verdict(module(0), module(0), mesh) == "proved");
+  CHECK(verdict(module(0), module(1), mesh) == "refuted");
+  // Rank 0 sends p to 0 and q to 1.
+  std::string rows =
+      "HloModule m, num_partitions=2\n\nENTRY e {\n  p = s32[2] parameter(0)\n"
+      "  q = s32[2] parameter(1)\n  b = s32[4] concatenate(p, q), dimensions={0}\n"
+      "  c = s32[4] all-to-all(b), channel_id=1, replica_groups={{0,1}}, dimensions={0}\n"
+      "  ROOT r = s32[2] slice(c), slice={[2:4]}\n}\n";
+  CHECK(verdict(module(1), rows, mesh) == "proved");
+  CHECK(verdict(module(0), rows, mesh) == "refuted");
+}
+
+TEST_CASE("bytes that are no truth values are not understood") {
+  auto module = [](std::string_view middle) {
+    return fmt::format(
+        "HloModule m\n\nENTRY e {{\n  p = u8[4] parameter(0)\n"
+        "  q = pred[4] bitcast-convert(p)\n  t = pred[] constant(true)\n"
+        "  w = pred[4] broadcast(t), dimensions={{}}\n  r = pred[4] and(q, w)\n"
+        "  ROOT y = u8[4] bitcast-convert({})\n}}\n",
+        middle);
+  };
+  CHECK(verdict(module("q"), module("r")) != "proved");
+}
+
+TEST_CASE("rounding: an infinity is none, and neither is what is far apart in wider arithmetic") {
+  auto constant = [](std::string_view value) {
+    return fmt::format("HloModule m\n\nENTRY e {{\n  ROOT c = f32[] constant({})\n}}\n", value);
+  };
+  CHECK(verdict(constant("1"), constant("inf")) == "refuted");
+  CHECK(verdict(constant("-inf"), constant("inf")) == "refuted");
+  CHECK(verdict(constant("nan"), constant("inf")) == "refuted");
+  CHECK(verdict(constant("0"), constant("-0.0")) == "refuted");
+  CHECK(verdict(constant("nan"), constant("-nan")) == "tested");
+}
+
+TEST_CASE(
+    "differences of what is computed are shown by demand where modules are too large to run") {
+  auto module = [](std::string_view type, std::string_view pairs) {
+    return fmt::format(
+        "HloModule m, replica_count=64\n\nENTRY e {{\n  p = {0}[8192,8192] parameter(0)\n"
+        "  q = {0}[8192,8192] collective-permute(p), source_target_pairs={{{1}}}\n"
+        "  ROOT r = {0}[8192,8192] subtract(q, p)\n}}\n",
+        type, pairs);
+  };
+  std::string forth, back;
+  for (int i = 0; i < 64; ++i) {
+    forth += fmt::format("{}{{{},{}}}", i ? "," : "", i, (i + 1) % 64);
+    back += fmt::format("{}{{{},{}}}", i ? "," : "", (i + 1) % 64, i);
+  }
+  for (const char* type : {"bf16", "f32", "s32", "f64"}) {
+    CAPTURE(type);
+    EquivalenceResult result = compare(module(type, forth), module(type, back), {64, 1});
+    // What is computed in f64 has nothing wider to tell rounding by.
+    CHECK(result.verdict ==
+          (type == std::string_view("f64") ? Verdict::kUnsupported : Verdict::kRefuted));
+    if (result.counterexample) CHECK(result.counterexample->replay == "by demand");
+  }
+}
+
+TEST_CASE("loops that never end are not taken for their state; those without a trip are") {
+  auto module = [](std::string_view test) {
+    return fmt::format(
+        "HloModule m\n\nbody {{\n  ROOT v = s32[3] parameter(0)\n}}\n\ncond {{\n"
+        "  v = s32[3] parameter(0)\n  ROOT c = pred[] constant({})\n}}\n\nENTRY e {{\n"
+        "  x = s32[3] parameter(0)\n"
+        "  ROOT l = s32[3] while(x), condition=cond, body=body\n}}\n",
+        test);
+  };
+  std::string copy =
+      "HloModule m\n\nENTRY e {\n  x = s32[3] parameter(0)\n"
+      "  ROOT c = s32[3] copy(x)\n}\n";
+  EquivalenceOptions options;
+  options.max_steps = 10000;
+  CHECK(compare(module("true"), copy, {}, options).verdict == Verdict::kTested);
+  CHECK(compare(module("false"), copy, {}, options).verdict == Verdict::kProved);
+}
+
 }  // namespace
 }  // namespace minihlo
