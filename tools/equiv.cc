@@ -59,8 +59,11 @@ class Equiv : public Command {
     arguments.option("--seed", "S", options_.seed, "of the random runs (default: 1)");
     arguments.size("--max-memory", "SIZE", options_.max_memory,
                    "bytes that a run may take (default: four fifths of the machine's)");
-    arguments.option("--max-steps", "N", options_.max_steps,
-                     "instructions that a walk may take, each once a strand", 1);
+    arguments.option(
+        "--max-steps", "N", options_.max_steps,
+        "instructions that a walk or run may take, each once for the devices that run it "
+        "together (default: 16777216)",
+        1);
     arguments.option("--timeout", "SECONDS", timeout_, "give up after this time");
     arguments.flag("--json", json_, "print one JSON document and nothing else");
     arguments.flag("--verbose", verbose_, "say on standard error what the passes do");

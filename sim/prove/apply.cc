@@ -89,6 +89,10 @@ std::optional<std::vector<int64_t>> TermDomain::known(const Array& array) const 
 TermDomain::Leaves TermDomain::apply(const Instruction& instruction,
                                      std::span<Operand<Array>> operands,
                                      std::span<const int> devices) {
+  if (terms_.node_count() > Terms::kMaxTerms) {
+    return tl::unexpected(
+        Stop{Stop::Kind::kSteps, fmt::format("stopped after {} terms", Terms::kMaxTerms), {}});
+  }
   switch (instruction.opcode()) {
     case Opcode::kReplicaId:
     case Opcode::kPartitionId: {

@@ -35,8 +35,8 @@ struct EquivalenceOptions {
   bool bits = false;  // a difference by rounding refutes
   int tests = 20;     // random runs, where there is no proof
   uint64_t seed = 1;
-  int64_t max_memory = 0;  // of a run; 0: the simulator's default
-  int64_t max_steps = int64_t{1} << 30;
+  int64_t max_memory = 0;                // of a run; 0: the simulator's default
+  int64_t max_steps = int64_t{1} << 24;  // of a walk on terms, and of a run
   std::optional<std::chrono::steady_clock::time_point> deadline;
 };
 

@@ -85,6 +85,9 @@ class Terms {
   /// Tensors that are known are computed up to this many elements; above they stay descriptions.
   static constexpr int64_t kMaxKnown = int64_t{1} << 20;
 
+  /// A walk that makes more terms than this is cut short: they take some hundred bytes each.
+  static constexpr size_t kMaxTerms = size_t{1} << 22;
+
   Handle parameter(int64_t number, int32_t device, ElementType type, int64_t count);
   Handle placeholder(int64_t level, int64_t number, int32_t device, ElementType type,
                      int64_t count);
