@@ -52,7 +52,6 @@ class Equiv : public Command {
     arguments.option("--replicas", "R", replicas_, "replicas, if not the headers'", 1);
     arguments.option("--partitions", "P", partitions_, "partitions, if not the headers'", 1);
     arguments.flag("--bits", options_.bits, "differences by rounding refute, too");
-    arguments.flag("--allow-rounding", allow_rounding_, "proved-up-to-rounding exits with 0");
     arguments.flag("--self-check", self_check_, "first compare each module with itself");
     arguments.option("--tests", "K", tests_, "random runs where there is no proof (default: 20)",
                      0);
@@ -103,7 +102,7 @@ class Equiv : public Command {
     std::string out = json_ ? equivalence_json(result, options_.mesh).text()
                             : equivalence_text(result, options_.mesh);
     if (!write_output("-", out)) return ExitCode::kInvalid;
-    return static_cast<ExitCode>(prove::exit_code(result.verdict, allow_rounding_));
+    return static_cast<ExitCode>(prove::exit_code(result.verdict));
   }
 
  private:
@@ -171,7 +170,7 @@ class Equiv : public Command {
   int64_t replicas_ = 0, partitions_ = 0;
   int64_t tests_ = 20;
   double timeout_ = 0;
-  bool allow_rounding_ = false, self_check_ = false, json_ = false, verbose_ = false;
+  bool self_check_ = false, json_ = false, verbose_ = false;
   prove::EquivalenceOptions options_;
 };
 

@@ -286,8 +286,6 @@ std::string_view to_string(Verdict verdict) {
   switch (verdict) {
     case Verdict::kProved:
       return "proved";
-    case Verdict::kProvedUpToRounding:
-      return "proved-up-to-rounding";
     case Verdict::kRefuted:
       return "refuted";
     case Verdict::kTested:
@@ -300,12 +298,10 @@ std::string_view to_string(Verdict verdict) {
   return "";
 }
 
-int exit_code(Verdict verdict, bool allow_rounding) {
+int exit_code(Verdict verdict) {
   switch (verdict) {
     case Verdict::kProved:
       return 0;
-    case Verdict::kProvedUpToRounding:
-      return allow_rounding ? 0 : 3;
     case Verdict::kRefuted:
       return 1;
     case Verdict::kTested:

@@ -20,15 +20,14 @@ namespace minihlo::prove {
 
 enum class Verdict : uint8_t {
   kProved,
-  kProvedUpToRounding,
   kRefuted,
   kTested,
   kUnsupported,
   kInvalid,
 };
 std::string_view to_string(Verdict verdict);
-/// The process's exit code for a verdict; `allow_rounding`: see --allow-rounding.
-int exit_code(Verdict verdict, bool allow_rounding);
+/// The process's exit code for a verdict.
+int exit_code(Verdict verdict);
 
 struct EquivalenceOptions {
   Mesh mesh;
