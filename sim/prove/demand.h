@@ -17,8 +17,8 @@
 
 namespace minihlo::prove {
 
-/// The bytes of one element of any type.
-using ElementBytes = std::array<std::byte, 16>;
+/// The bytes of one element of any type, aligned as kernels want them.
+struct alignas(16) ElementBytes : std::array<std::byte, 16> {};
 
 /// An element of an input: device, leaf of the parameters, row-major index.
 struct InputPlace {

@@ -63,7 +63,10 @@ Handle Terms::intern(Node node, int32_t device, size_t hash) {
     if (equal(nodes_[found->second], node)) return {found->second, device};
   }
   node.arguments = arena_.copy(node.arguments);
-  node.bytes = arena_.copy(node.bytes);
+  // Aligned as elements of any type are to be (ir/semantics/elementwise.h).
+  void* place = arena_.allocate(node.bytes.size(), 16);
+  if (!node.bytes.empty()) std::memcpy(place, node.bytes.data(), node.bytes.size());
+  node.bytes = {static_cast<const std::byte*>(place), node.bytes.size()};
   auto number = static_cast<uint32_t>(nodes_.size());
   nodes_.push_back(node);
   by_hash_.emplace(hash, number);
