@@ -33,13 +33,16 @@ tl::expected<uint32_t, Stop> TermDomain::signature(const Instruction& instructio
   }
   std::string key(to_string(instruction.opcode()));
   bool pointwise = info(instruction.opcode()).family == Family::kElementwise;
+  // A bitcast that changes the type reads memory as the layouts say; so may a custom-call.
+  bool layouts =
+      instruction.opcode() == Opcode::kBitcast || instruction.opcode() == Opcode::kCustomCall;
   auto add_shape = [&](const Shape* shape) {
     key += ' ';
     // What works element by element is the same function whatever the dimensions.
     if (pointwise) {
       key += to_string(shape->element_type());
     } else {
-      append(key, shape, false);
+      append(key, shape, layouts);
     }
   };
   for (const Instruction* operand : instruction.operands()) add_shape(operand->shape());

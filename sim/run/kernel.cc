@@ -98,21 +98,8 @@ void add_copies(KernelCall& call, std::vector<CopyTask> copies, const Buffer& re
 }
 
 int64_t integer_at(const Buffer& buffer, ElementType type, int64_t i) {
-  return dispatch(type, [&]<class T>(std::type_identity<T>) -> int64_t {
-    if constexpr (std::is_integral_v<T> || IsNarrowInt<T>::value || std::is_same_v<T, Pred>) {
-      T value;
-      std::memcpy(&value, buffer.data() + (buffer.is_splat() ? 0 : i) * int64_t{sizeof(T)},
-                  sizeof(T));
-      if constexpr (std::is_same_v<T, uint64_t>) {
-        constexpr uint64_t kLargest = std::numeric_limits<int64_t>::max();
-        return static_cast<int64_t>(std::min(value, kLargest));
-      } else {
-        return static_cast<int64_t>(value);
-      }
-    } else {
-      return 0;
-    }
-  });
+  return decode_integer(type,
+                        buffer.data() + (buffer.is_splat() ? 0 : i) * int64_t{info(type).bytes});
 }
 
 Kernel kernel_of(Opcode opcode) {

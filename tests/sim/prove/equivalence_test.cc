@@ -488,6 +488,18 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("bitcasts that change the type are told by their layouts") {
+  auto module = [](std::string_view layout) {
+    return fmt::format(
+        "HloModule m\n\nENTRY e {{\n  p = f32[2,3]{{1,0}} parameter(0)\n"
+        "  b = s32[2,3]{{{}}} bitcast(p)\n"
+        "  ROOT r = s32[2,3]{{1,0}} copy(b)\n}}\n",
+        layout);
+  };
+  CHECK(verdict(module("0,1"), module("0,1")) == "proved");
+  CHECK(verdict(module("0,1"), module("1,0")) == "refuted");
+}
+
 TEST_CASE("loops that never end are not taken for their state; those without a trip are") {
   auto module = [](std::string_view test) {
     return fmt::format(
