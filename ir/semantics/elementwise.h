@@ -16,6 +16,24 @@
 
 namespace minihlo {
 
+/// Whether the order of the two operands doesn't matter, bit for bit, given that any NaN equals any
+/// NaN. Of complex numbers it may: their products are rounded part by part.
+constexpr bool is_commutative(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kAdd:
+    case Opcode::kAnd:
+    case Opcode::kMaximum:
+    case Opcode::kMinimum:
+    case Opcode::kMultiply:
+    case Opcode::kMulhi:
+    case Opcode::kOr:
+    case Opcode::kXor:
+      return true;
+    default:
+      return false;
+  }
+}
+
 /// What a function may need to know beside its operands.
 struct ElementwiseParameters {
   // reduce-precision: fields to round to, no wider than the operand's.

@@ -6,26 +6,6 @@
 #include "sim/prove/term_domain.h"
 
 namespace minihlo::prove {
-namespace {
-
-// Bit for bit, given that any NaN equals any NaN (docs/numerics.md).
-bool is_commutative(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kAdd:
-    case Opcode::kAnd:
-    case Opcode::kMaximum:
-    case Opcode::kMinimum:
-    case Opcode::kMultiply:
-    case Opcode::kMulhi:
-    case Opcode::kOr:
-    case Opcode::kXor:
-      return true;
-    default:
-      return false;
-  }
-}
-
-}  // namespace
 
 tl::expected<uint32_t, Stop> TermDomain::signature(const Instruction& instruction) {
   if (auto found = signatures_.find(&instruction); found != signatures_.end()) {

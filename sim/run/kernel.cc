@@ -1,8 +1,6 @@
 #include "sim/run/kernel.h"
 
 #include <algorithm>
-#include <cstring>
-#include <limits>
 
 #include <fmt/format.h>
 

@@ -15,21 +15,6 @@ constexpr int64_t kBlock = 512;  // elements; the values of a block stay in the 
 constexpr int kMaxDepth = 100;
 constexpr size_t kMaxSteps = size_t{1} << 16;
 
-bool is_commutative(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kAdd:
-    case Opcode::kAnd:
-    case Opcode::kMaximum:
-    case Opcode::kMinimum:
-    case Opcode::kMultiply:
-    case Opcode::kOr:
-    case Opcode::kXor:
-      return true;
-    default:
-      return false;
-  }
-}
-
 int64_t byte_width(ElementType type) { return info(type).bytes; }
 
 }  // namespace
