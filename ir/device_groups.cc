@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "ir/row_major.h"
+
 namespace minihlo {
 namespace {
 
@@ -25,8 +27,7 @@ int64_t product(std::span<const int64_t> sizes) {
 // The elements of `values`, an array of `dims`, with its axes in the order `perm`.
 std::vector<int64_t> transpose(const std::vector<int64_t>& values, std::span<const int64_t> dims,
                                std::span<const int64_t> perm) {
-  std::vector<int64_t> strides(dims.size(), 1);
-  for (size_t i = dims.size(); i-- > 1;) strides[i - 1] = strides[i] * dims[i];
+  std::vector<int64_t> strides = row_major_strides(dims);
   std::vector<int64_t> result(values.size());
   std::vector<int64_t> index(dims.size(), 0);
   int64_t from = 0;

@@ -15,6 +15,14 @@ inline int64_t element_count(std::span<const int64_t> dims) {
   return count;
 }
 
+/// How many elements apart neighbours along each dimension are. Requires that the array's elements
+/// can be counted.
+inline std::vector<int64_t> row_major_strides(std::span<const int64_t> dims) {
+  std::vector<int64_t> strides(dims.size(), 1);
+  for (size_t i = dims.size(); i-- > 1;) strides[i - 1] = strides[i] * dims[i];
+  return strides;
+}
+
 /// The index along each dimension of element number `index`. Requires an array that has it.
 inline std::vector<int64_t> multi_index(int64_t index, std::span<const int64_t> dims) {
   std::vector<int64_t> result(dims.size());

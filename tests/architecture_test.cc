@@ -40,7 +40,7 @@ bool is_source(const fs::path& path) {
 // Calls `visit` with every C++ file below the folder.
 void each_source(std::string_view folder, const std::function<void(const fs::path&)>& visit) {
   fs::path top = kRoot / folder;
-  if (!fs::exists(top)) return;
+  REQUIRE(fs::exists(top));
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(top)) {
     if (entry.is_regular_file() && is_source(entry.path())) visit(entry.path());
   }

@@ -452,10 +452,7 @@ tl::expected<Movement, std::string> scatter_movement(const Instruction& reduce_s
 StridedCopy strided_copy(const Box& box, std::span<const int64_t> result_dims,
                          std::span<const int64_t> operand_dims) {
   StridedCopy copy;
-  std::vector<int64_t> operand_strides(operand_dims.size(), 1);
-  for (size_t i = operand_dims.size(); i-- > 1;) {
-    operand_strides[i - 1] = operand_strides[i] * operand_dims[i];
-  }
+  const std::vector<int64_t> operand_strides = row_major_strides(operand_dims);
   for (size_t i = 0; i < box.base.size(); ++i) {
     copy.operand_offset += box.base[i] * operand_strides[i];
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -125,23 +126,12 @@ void fill_seeded(const Shape* shape, uint64_t seed, int64_t first, int64_t count
   });
 }
 
-namespace {
-
-void append_arrays(const Shape* shape, std::vector<const Shape*>& leaves) {
-  if (!shape->is_tuple()) {
-    if (!shape->is_token()) leaves.push_back(shape);
-    return;
-  }
-  for (const Shape* element : shape->elements()) append_arrays(element, leaves);
-}
-
-}  // namespace
-
 tl::expected<Inputs, Stop> make_inputs(const Module& module, const Mesh& mesh, uint64_t seed,
                                        int64_t max_bytes) {
   std::vector<const Shape*> leaves;
   for (const Instruction* parameter : module.entry()->parameters()) {
-    append_arrays(parameter->shape(), leaves);
+    std::ranges::copy_if(leaf_shapes(parameter->shape()), std::back_inserter(leaves),
+                         [](const Shape* leaf) { return !leaf->is_token(); });
   }
   int64_t left = max_bytes;
   int64_t elements = 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <new>
 #include <numeric>
 #include <unordered_map>
@@ -18,14 +19,6 @@ namespace minihlo {
 namespace {
 
 using Array = BufferDomain::Array;
-
-void append_leaves(const Shape* shape, std::vector<const Shape*>& leaves) {
-  if (!shape->is_tuple()) {
-    leaves.push_back(shape);
-    return;
-  }
-  for (const Shape* element : shape->elements()) append_leaves(element, leaves);
-}
 
 class Simulation {
  public:
@@ -88,7 +81,7 @@ class Simulation {
     std::vector<const Shape*> leaves;
     std::vector<int64_t> parameter_of;  // by leaf
     for (const Instruction* parameter : module_.entry()->parameters()) {
-      append_leaves(parameter->shape(), leaves);
+      std::ranges::copy(leaf_shapes(parameter->shape()), std::back_inserter(leaves));
       parameter_of.resize(leaves.size(), parameter->get(attr::parameter_number));
     }
     auto arrays = static_cast<size_t>(
@@ -128,8 +121,7 @@ class Simulation {
 
   KernelResult unbind(Value<Array>& value, std::vector<std::vector<HostTensor>>& outputs) {
     outputs.resize(static_cast<size_t>(mesh_.device_count()));
-    std::vector<const Shape*> shapes;
-    append_leaves(module_.entry()->root()->shape(), shapes);
+    std::vector<const Shape*> shapes = leaf_shapes(module_.entry()->root()->shape());
     std::vector<Array> leaves;
     append_leaves(value, leaves);
     value = {};

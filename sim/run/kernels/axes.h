@@ -5,14 +5,9 @@
 #include <span>
 #include <vector>
 
-namespace minihlo {
+#include "ir/row_major.h"
 
-/// Row-major strides, in elements.
-inline std::vector<int64_t> row_major_strides(std::span<const int64_t> dims) {
-  std::vector<int64_t> strides(dims.size(), 1);
-  for (size_t i = dims.size(); i-- > 1;) strides[i - 1] = strides[i] * dims[i];
-  return strides;
-}
+namespace minihlo {
 
 struct StridedAxis {
   int64_t size;
