@@ -64,7 +64,9 @@ void append_heading(std::string& out, const Source* source, Location location, b
                     Severity severity, std::string_view message, std::string_view rule) {
   if (source) {
     out += source->name();
-    if (located) {
+    if (located && source->is_binary()) {
+      fmt::format_to(std::back_inserter(out), ":@{}", location.offset);
+    } else if (located) {
       Source::Position position = source->position(location.offset);
       fmt::format_to(std::back_inserter(out), ":{}:{}", position.line, position.column);
     }
@@ -73,7 +75,7 @@ void append_heading(std::string& out, const Source* source, Location location, b
   fmt::format_to(std::back_inserter(out), "{}: {}", severity_name(severity), message);
   if (!rule.empty()) fmt::format_to(std::back_inserter(out), " [{}]", rule);
   out += '\n';
-  if (source && located) append_place(out, *source, location);
+  if (source && located && !source->is_binary()) append_place(out, *source, location);
 }
 
 bool read_all(int file, std::string& text) {
@@ -128,6 +130,15 @@ std::shared_ptr<const Source> Source::from_file(const std::string& path, std::st
   if (!ok) error = std::strerror(errno);
   if (file >= 0 && !standard_input) close(file);
   return ok ? source : nullptr;
+}
+
+std::shared_ptr<const Source> Source::binary(std::shared_ptr<const Source> source) {
+  std::shared_ptr<Source> made(new Source);
+  made->name_ = source->name_;
+  made->text_ = source->text_;
+  made->is_binary_ = true;
+  made->owner_ = std::move(source);
+  return made;
 }
 
 Source::~Source() {

@@ -19,12 +19,15 @@ class Source {
   /// Maps or reads a file; `-` is standard input. Null, with the system's reason in `error`, when
   /// that fails.
   static std::shared_ptr<const Source> from_file(const std::string& path, std::string& error);
+  /// The same bytes as what they are not: text. Places in them are offsets, not lines.
+  static std::shared_ptr<const Source> binary(std::shared_ptr<const Source> source);
   ~Source();
   Source(const Source&) = delete;
   Source& operator=(const Source&) = delete;
 
   const std::string& name() const { return name_; }
   std::string_view text() const { return text_; }
+  bool is_binary() const { return is_binary_; }
 
   struct Position {
     int64_t line;          // from 1
@@ -38,6 +41,8 @@ class Source {
   std::string name_;
   std::string storage_;
   std::string_view text_;
+  bool is_binary_ = false;
+  std::shared_ptr<const Source> owner_;  // of text_, where this source only views it
   void* mapping_ = nullptr;
   size_t mapping_size_ = 0;
 };
@@ -70,8 +75,11 @@ class Diagnostics {
   bool ok() const { return error_count_ == 0; }
   bool full() const { return error_count_ >= limit_; }
   const Source* source() const { return source_.get(); }
+  /// From now on, locations are in `source`. Requires that none has been given yet.
+  void set_source(std::shared_ptr<const Source> source) { source_ = std::move(source); }
 
   /// file:line:col: error: message, the line, a caret under the place, notes; one after another.
+  /// In a binary source, file:@offset: error: message.
   std::string to_string() const;
 
  private:

@@ -35,6 +35,10 @@ std::string_view to_string(Severity severity) {
 
 void set_location(Json& object, const Source* source, Location location) {
   if (!source || location.length == 0) return;
+  if (source->is_binary()) {
+    object.set("offset", location.offset);
+    return;
+  }
   Source::Position position = source->position(location.offset);
   object.set("line", position.line);
   object.set("column", position.column);

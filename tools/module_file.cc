@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/module_reader.h"
 #include "tools/command.h"
 
 namespace minihlo {
@@ -16,7 +17,7 @@ ModuleFile read_module(const std::string& path, const ParseOptions& options) {
   std::shared_ptr<const Source> source = Source::from_file(path, file.unreadable);
   if (!source) return file;
   file.diagnostics = Diagnostics(source);
-  file.module = parse_text(source, file.diagnostics, options);
+  file.module = parse_module(source, file.diagnostics, options);
   return file;
 }
 

@@ -1,0 +1,79 @@
+#include "ir/gzip.h"
+
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+namespace minihlo {
+namespace {
+
+constexpr size_t kAlwaysAllowed = size_t{256} << 20;
+constexpr size_t kAllowedRatio = 100;
+constexpr size_t kNeverAllowed = (size_t{2} << 30) - 1;
+
+class Inflater {
+ public:
+  // 16 asks for the header and trailer of gzip.
+  Inflater() { ready_ = inflateInit2(&stream_, 16 + MAX_WBITS) == Z_OK; }
+  ~Inflater() { inflateEnd(&stream_); }
+  Inflater(const Inflater&) = delete;
+  Inflater& operator=(const Inflater&) = delete;
+
+  bool ready() const { return ready_; }
+  z_stream& stream() { return stream_; }
+
+ private:
+  z_stream stream_{};
+  bool ready_ = false;
+};
+
+}  // namespace
+
+bool is_gzip(std::string_view bytes) { return bytes.starts_with("\x1f\x8b"); }
+
+tl::expected<std::string, std::string> gunzip(std::string_view bytes) {
+  if (bytes.size() > std::numeric_limits<uInt>::max()) {
+    return tl::unexpected(std::string("the gzip file is 4 GiB or longer"));
+  }
+  Inflater inflater;
+  if (!inflater.ready()) return tl::unexpected(std::string("zlib can't be started"));
+  const size_t limit =
+      std::min(kNeverAllowed, std::max(kAlwaysAllowed, kAllowedRatio * bytes.size()));
+  z_stream& stream = inflater.stream();
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  std::string out;
+  size_t size = 0;
+  for (;;) {
+    if (size == out.size()) {
+      if (size == limit) {
+        return tl::unexpected(fmt::format("the gzip file unpacks to more than {} bytes", limit));
+      }
+      out.resize(std::min(limit, std::max<size_t>(2 * size, 4 * bytes.size() + 4096)));
+    }
+    const size_t room = std::min<size_t>(out.size() - size, std::numeric_limits<uInt>::max());
+    stream.next_out = reinterpret_cast<Bytef*>(out.data() + size);
+    stream.avail_out = static_cast<uInt>(room);
+    const int status = inflate(&stream, Z_NO_FLUSH);
+    size += room - stream.avail_out;
+    if (status == Z_STREAM_END) {
+      if (stream.avail_in == 0) break;
+      if (inflateReset(&stream) != Z_OK)
+        return tl::unexpected(std::string("the gzip file is damaged"));
+      continue;
+    }
+    if (status == Z_BUF_ERROR || (status == Z_OK && stream.avail_in == 0 && stream.avail_out > 0)) {
+      return tl::unexpected(std::string("the gzip file ends in its middle"));
+    }
+    if (status != Z_OK) {
+      return tl::unexpected(
+          fmt::format("the gzip file is damaged ({})", stream.msg ? stream.msg : "unknown reason"));
+    }
+  }
+  out.resize(size);
+  return out;
+}
+
+}  // namespace minihlo

@@ -1,0 +1,63 @@
+#include "ir/module_reader.h"
+
+#include <algorithm>
+#include <string>
+
+#include "ir/gzip.h"
+
+namespace minihlo {
+namespace {
+
+constexpr std::string_view kBlank = " \t\r\n\f\v";
+
+bool is_control(char c) {
+  return (static_cast<unsigned char>(c) < ' ' || c == '\x7f') &&
+         kBlank.find(c) == std::string_view::npos;
+}
+
+// The first byte of a message is the tag of one of its first fields: a control character, or a line
+// feed for the first field of all, behind which a length and further tags are never far.
+bool looks_binary(std::string_view content) {
+  constexpr size_t kLookedAt = 256;
+  if (content.empty()) return false;
+  if (is_control(content[0])) return true;
+  std::string_view head = content.substr(0, kLookedAt);
+  return (content[0] == '\n' || content[0] == '\0') &&
+         std::any_of(head.begin(), head.end(), is_control);
+}
+
+}  // namespace
+
+ModuleForm detect_form(std::string_view content) {
+  if (looks_binary(content)) return ModuleForm::kProto;
+  const size_t first = content.find_first_not_of(kBlank);
+  if (first != std::string_view::npos && content[first] == '{') return ModuleForm::kJson;
+  return ModuleForm::kText;
+}
+
+std::unique_ptr<Module> parse_module(std::shared_ptr<const Source> source, Diagnostics& diagnostics,
+                                     const ParseOptions& options) {
+  if (is_gzip(source->text())) {
+    auto unpacked = gunzip(source->text());
+    if (!unpacked) {
+      diagnostics.error("invalid-gzip", {}, unpacked.error());
+      return nullptr;
+    }
+    source = Source::from_string(source->name(), std::move(*unpacked));
+    diagnostics.set_source(source);
+  }
+  switch (detect_form(source->text())) {
+    case ModuleForm::kProto:
+      source = Source::binary(source);
+      diagnostics.set_source(source);
+      diagnostics.error("unsupported-form", {}, "this is a binary file, which is not read");
+      return nullptr;
+    case ModuleForm::kText:
+    case ModuleForm::kProtoText:
+    case ModuleForm::kJson:
+      break;
+  }
+  return parse_text(source, diagnostics, options);
+}
+
+}  // namespace minihlo
