@@ -199,7 +199,7 @@ size_t Lexer::skip_blank(size_t offset) const {
       if (end == text_.npos) return offset;
       offset = end + 2;
     } else if (text_[offset + 1] == '/') {
-      end = text_.find('\n', offset + 2);
+      end = text_.find_first_of("\r\n", offset + 2);
       offset = end == text_.npos ? text_.size() : end + 1;
     } else {
       return offset;
@@ -374,11 +374,11 @@ void Lexer::advance() {
 bool is_reserved_word(std::string_view word) {
   static const auto* const words = [] {
     auto* set = new tsl::robin_set<std::string_view>{
-        "true",        "false",         "inf",        "nan",        "HloModule",
-        "ENTRY",       "ROOT",          "maximal",    "replicated", "manual",
-        "unreduced",   "shard_as",      "shard_like", "unknown",    "last_tile_dim_replicate",
-        "FileNames",   "FunctionNames", "token",      "opaque",     "opaque_type",
-        "StackFrames", "FileLocations"};
+        "true",         "false",         "inf",        "nan",        "HloModule",
+        "ENTRY",        "ROOT",          "maximal",    "replicated", "manual",
+        "unreduced",    "shard_as",      "shard_like", "unknown",    "last_tile_dim_replicate",
+        "FileNames",    "FunctionNames", "token",      "opaque",     "StackFrames",
+        "FileLocations"};
     for (const ElementTypeInfo& type : kElementTypes) set->insert(type.text);
     return set;
   }();

@@ -56,7 +56,6 @@ Problem read_digits(const char*& p, const char* end, bool negative, Number& numb
       if (negative || std::from_chars(begin, p, digits).ec != std::errc()) {
         return Problem::kOutOfRange;
       }
-      number.large = true;
       number.integer = static_cast<int64_t>(digits);
       return Problem::kNone;
     }
@@ -88,7 +87,6 @@ bool continues_word(char c) {
 }
 
 Problem read_number(const char*& p, const char* end, Number& number) {
-  number.large = false;
   bool negative = p < end && *p == '-';
   if (negative) ++p;
   if (p >= end) return Problem::kNotAValue;

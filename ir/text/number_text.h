@@ -9,8 +9,7 @@ namespace minihlo::internal {
 struct Number {
   enum class Kind : uint8_t { kInteger, kReal, kNan } kind = Kind::kInteger;
   bool negative = false;  // of a NaN
-  bool large = false;     // an integer above 2^63-1
-  int64_t integer = 0;    // large ones as their bits
+  int64_t integer = 0;    // those above 2^63-1 as their bits, also where a float is meant
   double real = 0;
   uint64_t payload = 0;  // of a NaN; 0: none written
 

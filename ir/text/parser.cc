@@ -39,8 +39,7 @@ TextParser::TextParser(std::shared_ptr<const Source> source, Diagnostics& diagno
 
 std::unique_ptr<Module> TextParser::run() {
   bool is_module = at_word("HloModule") || at_word("ENTRY") ||
-                   ((at(TokenKind::kWord) || at(TokenKind::kName)) &&
-                    lexer_.peek().kind == TokenKind::kLeftBrace);
+                   (at_name() && lexer_.peek().kind == TokenKind::kLeftBrace);
   if (is_module) {
     parse_module();
   } else if (at(TokenKind::kEnd)) {
@@ -118,6 +117,13 @@ bool TextParser::expect_int(int64_t& value, std::string_view what) {
   return true;
 }
 
+bool TextParser::expect_int32(int64_t& value) {
+  const Token place = token();
+  if (!expect_int(value, "an integer")) return false;
+  if (value == static_cast<int32_t>(value)) return true;
+  return fail("number-out-of-range", place.location(), "the integer does not fit 32 bits");
+}
+
 bool TextParser::expect_string(std::string_view& value, std::string_view what) {
   if (!at(TokenKind::kString)) return fail_expected(what);
   value = token().text;
@@ -133,17 +139,12 @@ bool TextParser::expect_string(std::string_view& value, std::string_view what) {
 }
 
 bool TextParser::expect_name(std::string_view what, Token& name) {
-  if (!at(TokenKind::kName) && !at(TokenKind::kWord)) return fail_expected(what);
+  if (!at_name()) return fail_expected(what);
   name = token();
-  std::string_view text = name.text;
-  // A keyword may be a name behind %, a type may not: XLA's NameUniquer would change it, as it
-  // would other names that its parser refuses.
-  bool refused = is_reserved_word(text) &&
-                 (name.kind == TokenKind::kWord || element_type_from(text).has_value() ||
-                  text == "token" || text == "opaque");
-  if (refused || (text.starts_with("__") && !text.starts_with("__xla_"))) {
+  // Behind % or before : a keyword is a name like any other.
+  if (name.kind == TokenKind::kWord && is_reserved_word(name.text)) {
     return fail("invalid-name", name.location(),
-                fmt::format("expected {}, and '{}' can't be a name", what, text));
+                fmt::format("expected {}, and '{}' can't be a name", what, name.text));
   }
   lexer_.advance();
   return true;

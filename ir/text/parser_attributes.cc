@@ -134,7 +134,13 @@ bool TextParser::parse_dictionary(std::span<const AttributeUse> uses,
       return false;
     }
     lexer_.advance();
+    const Token place = token();
     if (!add_attribute(&*found, key, attributes)) return false;
+    const Attribute& added = attributes.back();
+    if (info(added.id).kind == AttributeKind::kInt &&
+        added.integer != static_cast<int32_t>(added.integer)) {
+      return fail("number-out-of-range", place.location(), "the integer does not fit 32 bits");
+    }
   }
   return true;
 }
@@ -312,8 +318,8 @@ bool TextParser::read_program_shape(Attribute& attribute) {
   ProgramShape program{};
   auto element = [&] { return parse_shape(parameters.emplace_back()); };
   if (!expect(TokenKind::kLeftBrace, "before the layout") ||
-      !parse_list(TokenKind::kLeftParen, TokenKind::kRightParen, "around the parameters",
-                  element) ||
+      !parse_list(TokenKind::kLeftParen, TokenKind::kRightParen, "around the parameters", element,
+                  true) ||
       !expect(TokenKind::kArrow, "before the result") || !parse_shape(program.result) ||
       !expect(TokenKind::kRightBrace, "behind the layout")) {
     return false;

@@ -47,6 +47,11 @@ bool TextParser::parse_instruction() {
   current_instruction_ = draft.name.text;
 
   bool ok = true;
+  if (allowed_name(draft.name.text) != draft.name.text) {
+    ok = fail(
+        "invalid-name", draft.name.location(),
+        fmt::format("expected an instruction's name, and '{}' can't be a name", draft.name.text));
+  }
   auto known = names_.find(draft.name.text);
   if (known != names_.end() && known->second.generation == scope().generation) {
     fail("duplicate-name", draft.name.location(),
@@ -168,7 +173,7 @@ bool TextParser::parse_operand(std::vector<Instruction*>& operands) {
   const Token start = token();
   if (!at(TokenKind::kName) && at_shape() && !parse_shape(shape)) return false;
   Instruction* operand = nullptr;
-  bool is_name = at(TokenKind::kName) || at(TokenKind::kWord);
+  bool is_name = at_name();
   bool is_nested =
       is_name && lexer_.text()[std::min<size_t>(token().end(), lexer_.text().size() - 1)] == '(';
   if (is_name && !is_nested) is_nested = lexer_.peek().kind == TokenKind::kLeftParen;

@@ -25,6 +25,8 @@ Problem make_nan(const Number& number, T& value) {
     } else {
       if (number.payload != 0) return Problem::kPayload;
       if (T::kKind == FloatKind::kFn && number.negative) bits |= T::kSignMask;
+      // A type without NaN: XLA makes -0 of nan and 0 of -nan.
+      if (T::kKind == FloatKind::kFinite && number.negative) bits = 0;
     }
     value = T::from_bits(static_cast<typename T::Bits>(bits));
   } else {
@@ -42,7 +44,6 @@ Problem make_nan(const Number& number, T& value) {
 
 template <class T>
 Problem to_float(const Number& number, T& value) {
-  if (number.large) return Problem::kOutOfRange;
   if (number.kind == Number::Kind::kNan) return make_nan(number, value);
   const double wide = number.as_double();
   if constexpr (IsMiniFloat<T>::value) {
@@ -70,21 +71,17 @@ struct IsComplex<std::complex<T>> : std::true_type {};
 template <class T>
 Problem to_integer(const Number& number, T& value) {
   if (number.kind != Number::Kind::kInteger) return Problem::kNeedsInteger;
+  // XLA takes numbers from 2^63 to 2^64-1 as the bits of a signed one, and any for 64-bit types.
   if constexpr (IsNarrowInt<T>::value) {
     value = T(number.integer);
-    return !number.large && static_cast<int64_t>(typename T::Storage(value)) == number.integer
+    return static_cast<int64_t>(typename T::Storage(value)) == number.integer
                ? Problem::kNone
                : Problem::kOutOfRange;
   } else {
     value = static_cast<T>(number.integer);
-    if constexpr (std::is_same_v<T, uint64_t>) {
-      return number.large || number.integer >= 0 ? Problem::kNone : Problem::kOutOfRange;
-    } else if constexpr (std::is_same_v<T, int64_t>) {
-      return Problem::kNone;  // XLA takes the bits of larger ones
-    } else {
-      return !number.large && static_cast<int64_t>(value) == number.integer ? Problem::kNone
-                                                                            : Problem::kOutOfRange;
-    }
+    return sizeof(T) == sizeof(int64_t) || static_cast<int64_t>(value) == number.integer
+               ? Problem::kNone
+               : Problem::kOutOfRange;
   }
 }
 

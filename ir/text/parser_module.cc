@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "ir/text/text_parser.h"
 #include "ir/text/unique_names.h"
@@ -49,16 +50,33 @@ bool TextParser::parse_header() {
 
 bool TextParser::parse_table_row(const std::vector<std::string_view>& keys,
                                  std::vector<int64_t>& values) {
-  values.clear();
+  constexpr int64_t kMissing = std::numeric_limits<int64_t>::max();
+  values.assign(keys.size(), kMissing);
+  const Token open = token();
   if (!expect(TokenKind::kLeftBrace, "before the row's values")) return false;
-  for (std::string_view key : keys) {
+  while (!accept(TokenKind::kRightBrace)) {
     accept(TokenKind::kComma);
-    if (!accept_key(key)) return fail_expected(fmt::format("'{}='", key));
-    int64_t value;
-    if (!expect_int(value, "an integer")) return false;
-    values.push_back(value);
+    if (!at(TokenKind::kKey)) return fail_expected("'}' or a name followed by '='");
+    const Token key = token();
+    const auto column =
+        static_cast<size_t>(std::find(keys.begin(), keys.end(), key.text) - keys.begin());
+    if (column == keys.size()) {
+      fail("unknown-attribute", key.location(), fmt::format("the row has no '{}'", key.text));
+      note_suggestion(key.text, keys);
+      return false;
+    }
+    if (values[column] != kMissing) {
+      return fail("duplicate-attribute", key.location(),
+                  fmt::format("'{}' is given twice", key.text));
+    }
+    lexer_.advance();
+    if (!expect_int32(values[column])) return false;
   }
-  return expect(TokenKind::kRightBrace, "behind the row's values");
+  auto missing = std::find(values.begin(), values.end(), kMissing);
+  if (missing == values.end()) return true;
+  return fail(
+      "missing-attribute", open.location(),
+      fmt::format("the row needs '{}'", keys[static_cast<size_t>(missing - values.begin())]));
 }
 
 bool TextParser::parse_stack_frames() {
@@ -154,7 +172,9 @@ bool TextParser::parse_computation(bool is_entry) {
     computations_[name.text] = nullptr;
     return fail_expected("'{' before the computation's instructions");
   }
-  Computation* computation = parse_body(name.text, name.location());
+  std::string allowed = allowed_name(name.text);
+  std::string_view given = allowed == name.text ? name.text : arena().copy_string(allowed);
+  Computation* computation = parse_body(given, name.location());
   if (!computation || !signature_ok) {
     computations_[name.text] = nullptr;
   } else {
@@ -180,13 +200,9 @@ bool TextParser::parse_computation(bool is_entry) {
 
 bool TextParser::parse_signature(const Shape*& result, Token& result_token) {
   auto parameter = [&] {
-    // `x:` is one token, `%x :` are two.
-    if (!accept(TokenKind::kLabel)) {
-      if (!accept(TokenKind::kName) && !accept(TokenKind::kWord)) {
-        return fail_expected("a parameter's name");
-      }
-      if (!expect(TokenKind::kColon, "behind the parameter's name")) return false;
-    }
+    // The colon belongs to the name and may be left out; behind % there is none.
+    Token name;
+    if (!expect_name("a parameter's name", name)) return false;
     const Shape* shape;
     return parse_shape(shape);
   };

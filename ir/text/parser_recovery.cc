@@ -63,7 +63,9 @@ void TextParser::skip_to_computation() {
     size_t end = std::min(text.find('\n', line), text.size());
     std::string_view row = text.substr(line, end - line);
     if (row.starts_with('}')) return lexer_.jump(end);
-    if (!row.empty() && row[0] != ' ' && row[0] != '\t' && row.find(" {") != row.npos) {
+    // A row of a table of stack frames starts with its number.
+    if (!row.empty() && row[0] != ' ' && row[0] != '\t' && (row[0] < '0' || row[0] > '9') &&
+        row.find(" {") != row.npos) {
       return lexer_.jump(line);
     }
     line = end + 1;

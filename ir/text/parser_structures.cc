@@ -160,21 +160,28 @@ bool TextParser::read_dim_labels(Attribute& attribute) {
   return true;
 }
 
+bool TextParser::parse_shape_index(std::span<const int64_t>& index) {
+  std::vector<int64_t> values;
+  auto element = [&] { return expect_int(values.emplace_back(), "an index of a tuple"); };
+  if (!parse_list(TokenKind::kLeftBrace, TokenKind::kRightBrace, "around the index", element,
+                  true)) {
+    return false;
+  }
+  index = arena().copy(values);
+  return true;
+}
+
 bool TextParser::read_aliases(Attribute& attribute) {
   std::vector<Alias> aliases;
   const bool of_module = attribute.id == AttributeId::input_output_alias;
-  auto index = [&](std::span<const int64_t>& path) {
-    std::vector<int64_t> values;
-    if (!parse_int_list(TokenKind::kLeftBrace, TokenKind::kRightBrace, values)) return false;
-    path = arena().copy(values);
-    return true;
-  };
   auto element = [&] {
     Alias alias{};
-    if (!index(alias.output_index) || !expect(TokenKind::kColon, "behind the output's index") ||
+    if (!parse_shape_index(alias.output_index) ||
+        !expect(TokenKind::kColon, "behind the output's index") ||
         !expect(TokenKind::kLeftParen, "before the input") ||
         !expect_int(alias.parameter, "the input's number") ||
-        !expect(TokenKind::kComma, "behind the input's number") || !index(alias.parameter_index)) {
+        !expect(TokenKind::kComma, "behind the input's number") ||
+        !parse_shape_index(alias.parameter_index)) {
       return false;
     }
     if (of_module) {
@@ -190,7 +197,8 @@ bool TextParser::read_aliases(Attribute& attribute) {
     aliases.push_back(alias);
     return expect(TokenKind::kRightParen, "behind the input");
   };
-  if (!parse_list(TokenKind::kLeftBrace, TokenKind::kRightBrace, "around the aliases", element)) {
+  if (!parse_list(TokenKind::kLeftBrace, TokenKind::kRightBrace, "around the aliases", element,
+                  true)) {
     return false;
   }
   put<Alias>(attribute, arena().copy(aliases));
@@ -201,18 +209,17 @@ bool TextParser::read_donors(Attribute& attribute) {
   std::vector<Donor> donors;
   auto element = [&] {
     Donor donor{};
-    std::vector<int64_t> values;
     if (!expect(TokenKind::kLeftParen, "before the parameter") ||
         !expect_int(donor.parameter, "the parameter's number") ||
         !expect(TokenKind::kComma, "behind the parameter's number") ||
-        !parse_int_list(TokenKind::kLeftBrace, TokenKind::kRightBrace, values)) {
+        !parse_shape_index(donor.index)) {
       return false;
     }
-    donor.index = arena().copy(values);
     donors.push_back(donor);
     return expect(TokenKind::kRightParen, "behind the parameter");
   };
-  if (!parse_list(TokenKind::kLeftBrace, TokenKind::kRightBrace, "around the donors", element)) {
+  if (!parse_list(TokenKind::kLeftBrace, TokenKind::kRightBrace, "around the donors", element,
+                  true)) {
     return false;
   }
   put<Donor>(attribute, arena().copy(donors));
@@ -280,20 +287,18 @@ bool TextParser::read_string_map(Attribute& attribute) {
     entries.push_back({key.text, value.text, value.raw});
     return true;
   };
-  const Token open = token();
   if (!parse_list(TokenKind::kLeftBrace, TokenKind::kRightBrace, "around the attributes",
                   element)) {
     return false;
   }
-  std::sort(entries.begin(), entries.end(),
-            [](const NamedString& a, const NamedString& b) { return a.name < b.name; });
-  auto twice = std::adjacent_find(
-      entries.begin(), entries.end(),
-      [](const NamedString& a, const NamedString& b) { return a.name == b.name; });
-  if (twice != entries.end()) {
-    return fail("duplicate-attribute", open.location(),
-                fmt::format("the attribute '{}' is given twice", twice->name));
-  }
+  // As in XLA, the last of those with one name counts.
+  std::reverse(entries.begin(), entries.end());
+  std::stable_sort(entries.begin(), entries.end(),
+                   [](const NamedString& a, const NamedString& b) { return a.name < b.name; });
+  entries.erase(
+      std::unique(entries.begin(), entries.end(),
+                  [](const NamedString& a, const NamedString& b) { return a.name == b.name; }),
+      entries.end());
   put<NamedString>(attribute, arena().copy(entries));
   return true;
 }

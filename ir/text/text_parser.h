@@ -165,6 +165,7 @@ class TextParser {
   bool read_braced(Attribute&);
   bool parse_computation_value(Computation*& computation);
   bool parse_int_list(TokenKind open, TokenKind close, std::vector<int64_t>& values);
+  bool parse_shape_index(std::span<const int64_t>& index);
   bool parse_sizes(std::vector<int64_t>& values);
   bool parse_padding_groups(std::vector<PaddingDimension>& values);
   bool parse_json_text(JsonText& json);
@@ -188,6 +189,10 @@ class TextParser {
   // Tokens.
   const Token& token() const { return lexer_.current(); }
   bool at(TokenKind kind) const { return lexer_.at(kind); }
+  /// `x`, `%x` and `x:` are names wherever one is expected.
+  bool at_name() const {
+    return at(TokenKind::kWord) || at(TokenKind::kName) || at(TokenKind::kLabel);
+  }
   bool at_word(std::string_view word) const { return at(TokenKind::kWord) && token().text == word; }
   /// Steps over a token of this kind if it is there.
   bool accept(TokenKind kind) {
@@ -208,15 +213,18 @@ class TextParser {
   bool expect(TokenKind kind, std::string_view where);
   bool expect_name(std::string_view what, Token& name);
   bool expect_int(int64_t& value, std::string_view what);
+  bool expect_int32(int64_t& value);
   bool expect_string(std::string_view& value, std::string_view what);
-  /// Elements between open and close, separated by commas. `element` reads one.
+  /// Elements between open and close, separated by commas. `element` reads one. In some lists XLA
+  /// takes a comma behind the last element.
   template <class Element>
-  bool parse_list(TokenKind open, TokenKind close, std::string_view where, Element element) {
+  bool parse_list(TokenKind open, TokenKind close, std::string_view where, Element element,
+                  bool comma_at_end = false) {
     if (!expect(open, where)) return false;
     if (accept(close)) return true;
     do {
       if (!element()) return false;
-    } while (accept(TokenKind::kComma));
+    } while (accept(TokenKind::kComma) && !(comma_at_end && at(close)));
     return expect(close, where);
   }
 

@@ -4,6 +4,8 @@
 
 #include <charconv>
 
+#include "ir/element_type.h"
+
 namespace minihlo::internal {
 
 std::string_view UniqueNames::claim(std::string_view name) {
@@ -30,6 +32,13 @@ std::string_view UniqueNames::claim(std::string_view name) {
   }
   std::string made = fmt::format("{}.{}", stem, number);
   return made == name ? name : module_.keep_name(made);
+}
+
+std::string allowed_name(std::string_view name) {
+  std::string allowed(name);
+  if (name.starts_with("__") && !name.starts_with("__xla_")) allowed[0] = 'a';
+  if (element_type_from(name) || name == "token" || name == "opaque") allowed += '_';
+  return allowed;
 }
 
 bool has_loose_number(std::string_view name) {

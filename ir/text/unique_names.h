@@ -30,6 +30,10 @@ class UniqueNames {
   tsl::robin_map<std::string_view, Numbers> stems_;
 };
 
+/// What XLA makes of a name that it does not allow: a type's name, or one that starts with __ but
+/// not with __xla_. Other names are returned as they are.
+std::string allowed_name(std::string_view name);
+
 /// Whether the name's number starts with 0, so that it may clash with a name that differs.
 bool has_loose_number(std::string_view name);
 
