@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <limits>
 #include <numeric>
 
 namespace minihlo {
@@ -29,53 +30,120 @@ std::string_view severity_name(Severity severity) {
   return "";
 }
 
-// One column a byte, and nothing that a terminal would act on.
-std::string printable(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = ' ';
+// A character of UTF-8 at the start of `text`: how many bytes it has, and how many columns a
+// terminal gives it. What a terminal would act on, and bytes that are no UTF-8, are shown as
+// something else.
+struct Character {
+  size_t bytes;
+  size_t columns;
+  std::string_view shown;
+};
+
+Character first_character(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const uint32_t lead = byte(0);
+  if (lead < 0x80) return {1, 1, lead < ' ' || lead == 0x7F ? " " : text.substr(0, 1)};
+  constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+  const size_t bytes = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4 || text.size() < bytes) return {1, 1, kReplacement};
+  uint32_t point = lead & (0x7Fu >> bytes);
+  for (size_t i = 1; i < bytes; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return {1, 1, kReplacement};
+    point = point << 6 | (byte(i) & 0x3F);
   }
-  return out;
+  const auto within = [point](uint32_t first, uint32_t last) {
+    return point >= first && point <= last;
+  };
+  // Controls, and marks that turn the direction of writing.
+  if (within(0x80, 0x9F) || within(0x200B, 0x200F) || within(0x202A, 0x202E) ||
+      within(0x2060, 0x206F) || point == 0xFEFF) {
+    return {bytes, 1, kReplacement};
+  }
+  const bool combines = within(0x300, 0x36F) || within(0x20D0, 0x20FF) || within(0xFE00, 0xFE0F);
+  const bool wide = within(0x1100, 0x115F) || within(0x2E80, 0xA4CF) || within(0xAC00, 0xD7A3) ||
+                    within(0xF900, 0xFAFF) || within(0xFE30, 0xFE6F) || within(0xFF00, 0xFF60) ||
+                    within(0xFFE0, 0xFFE6) || within(0x1F300, 0x1FAFF) || within(0x20000, 0x3FFFD);
+  return {bytes, combines ? 0u : wide ? 2u : 1u, text.substr(0, bytes)};
 }
 
 bool continues_utf8(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
-void append_place(std::string& out, const Source& source, Location location) {
-  Source::Position position = source.position(location.offset);
-  size_t column = static_cast<size_t>(position.column - 1);
-  size_t begin = 0;
-  if (position.row.size() > kShownBytes && column > kShownBytes / 2) {
-    begin = std::min(column - kShownBytes / 2, position.row.size() - kShownBytes);
+constexpr std::string_view kError = "\x1b[1;31m", kWarning = "\x1b[1;35m", kNote = "\x1b[1;36m",
+                           kCaret = "\x1b[1;32m", kBold = "\x1b[1m", kPlain = "\x1b[0m";
+
+// Text with a colour around it, or as it is.
+class Paint {
+ public:
+  explicit Paint(bool colours) : colours_(colours) {}
+  std::string operator()(std::string_view colour, std::string_view text) const {
+    return colours_ ? fmt::format("{}{}{}", colour, text, kPlain) : std::string(text);
   }
-  while (begin > 0 && continues_utf8(position.row[begin])) --begin;
-  std::string shown = printable(position.row.substr(begin, kShownBytes));
-  size_t caret = column - begin;
-  size_t width = std::max<size_t>(location.length, 1);
-  width = std::min(width, caret < shown.size() ? shown.size() - caret : 1);
-  // Bytes that continue a character take no column.
-  size_t hidden = static_cast<size_t>(
-      std::count_if(shown.begin(), shown.begin() + static_cast<long>(std::min(caret, shown.size())),
-                    continues_utf8));
-  fmt::format_to(std::back_inserter(out), "  {}\n  {:>{}}{:~>{}}\n", shown, '^', caret - hidden + 1,
-                 "", width - 1);
+
+ private:
+  bool colours_;
+};
+
+std::string_view colour(Severity severity) {
+  return severity == Severity::kError ? kError : severity == Severity::kWarning ? kWarning : kNote;
+}
+
+// The line of a place and a caret under it; of a long line, what is around the place.
+void append_place(std::string& out, const Source& source, Location location, Paint paint) {
+  const Source::Position position = source.position(location.offset);
+  const std::string_view row = position.row;
+  const size_t column = std::min(static_cast<size_t>(position.column - 1), row.size());
+  size_t begin = 0, end = row.size();
+  if (row.size() > kShownBytes) {
+    if (column > kShownBytes / 2) begin = std::min(column - kShownBytes / 2, end - kShownBytes);
+    while (begin > 0 && continues_utf8(row[begin])) --begin;
+    end = begin + kShownBytes;
+    while (end < row.size() && continues_utf8(row[end])) ++end;
+  }
+  std::string shown = begin > 0 ? "..." : "";
+  size_t before = shown.size(), under = 0;
+  const size_t last = column + location.length;
+  for (size_t at = begin; at < end;) {
+    const Character character = first_character(row.substr(at, end - at));
+    shown += character.shown;
+    if (at < column) before += character.columns;
+    if (at >= column && at < last) under += character.columns;
+    at += character.bytes;
+  }
+  if (end < row.size()) shown += "...";
+  const std::string caret = fmt::format("{:~<{}}", '^', std::max<size_t>(under, 1));
+  fmt::format_to(std::back_inserter(out), "  {}\n  {:>{}}{}\n", shown, "", before,
+                 paint(kCaret, caret));
 }
 
 void append_heading(std::string& out, const Source* source, Location location, bool located,
-                    Severity severity, std::string_view message, std::string_view rule) {
+                    Severity severity, std::string_view message, std::string_view rule,
+                    Paint paint) {
   if (source) {
-    out += source->name();
+    std::string place = source->name();
     if (located && source->is_binary()) {
-      fmt::format_to(std::back_inserter(out), ":@{}", location.offset);
+      fmt::format_to(std::back_inserter(place), ":@{}", location.offset);
     } else if (located) {
       Source::Position position = source->position(location.offset);
-      fmt::format_to(std::back_inserter(out), ":{}:{}", position.line, position.column);
+      fmt::format_to(std::back_inserter(place), ":{}:{}", position.line, position.column);
     }
-    out += ": ";
+    out += paint(kBold, place + ":") + ' ';
   }
-  fmt::format_to(std::back_inserter(out), "{}: {}", severity_name(severity), message);
+  out += paint(colour(severity), fmt::format("{}:", severity_name(severity))) + ' ';
+  out += severity == Severity::kNote ? std::string(message) : paint(kBold, message);
   if (!rule.empty()) fmt::format_to(std::back_inserter(out), " [{}]", rule);
   out += '\n';
-  if (source && located && !source->is_binary()) append_place(out, *source, location);
+  if (source && located && !source->is_binary()) append_place(out, *source, location, paint);
+}
+
+// A message about shapes with thousands of elements says no more than its start and its end.
+void shorten(std::string& message) {
+  constexpr size_t kLongest = 1000, kHead = 700, kTail = 200;
+  if (message.size() <= kLongest) return;
+  size_t head = kHead, tail = message.size() - kTail;
+  while (continues_utf8(message[head])) --head;
+  while (tail < message.size() && continues_utf8(message[tail])) ++tail;
+  message = fmt::format("{} ... {}", std::string_view(message).substr(0, head),
+                        std::string_view(message).substr(tail));
 }
 
 bool read_all(int file, std::string& text) {
@@ -158,7 +226,8 @@ Source::Position Source::position(uint32_t offset) const {
 }
 
 Diagnostics::Diagnostics(std::shared_ptr<const Source> source, size_t limit)
-    : source_(std::move(source)), limit_(limit) {}
+    : source_(std::move(source)),
+      limit_(limit > 0 ? limit : std::numeric_limits<size_t>::max() / 2) {}
 
 Diagnostic& Diagnostics::error(std::string rule, Location location, std::string message) {
   ++error_count_;
@@ -175,6 +244,7 @@ Diagnostic& Diagnostics::add(Severity severity, std::string rule, Location locat
   made.severity = severity;
   made.rule = std::move(rule);
   made.message = std::move(message);
+  shorten(made.message);
   made.location = location;
   if (all_.size() >= 2 * limit_ || (severity == Severity::kError && error_count_ > limit_)) {
     overflow_ = std::move(made);
@@ -183,45 +253,51 @@ Diagnostic& Diagnostics::add(Severity severity, std::string rule, Location locat
   return all_.emplace_back(std::move(made));
 }
 
-std::string Diagnostics::to_string() const {
+std::string Diagnostics::to_string(bool colours) const {
+  const Paint paint(colours);
   std::string out;
   size_t shown = 0;
   for (const Diagnostic& diagnostic : all_) {
     shown += diagnostic.severity == Severity::kError;
     append_heading(out, source_.get(), diagnostic.location,
                    diagnostic.location.length > 0 || diagnostic.location.offset > 0,
-                   diagnostic.severity, diagnostic.message, diagnostic.rule);
+                   diagnostic.severity, diagnostic.message, diagnostic.rule, paint);
     for (const Diagnostic::Note& note : diagnostic.notes) {
       if (note.location.length == 0) {
-        fmt::format_to(std::back_inserter(out), "  note: {}\n", note.message);
+        fmt::format_to(std::back_inserter(out), "  {} {}\n", paint(kNote, "note:"), note.message);
       } else {
-        append_heading(out, source_.get(), note.location, true, Severity::kNote, note.message, "");
+        append_heading(out, source_.get(), note.location, true, Severity::kNote, note.message, "",
+                       paint);
       }
     }
   }
-  if (shown < error_count_) {
-    fmt::format_to(std::back_inserter(out), "{} more errors not shown\n", error_count_ - shown);
+  if (const size_t more = error_count_ - shown; more > 0) {
+    fmt::format_to(std::back_inserter(out), "{} more error{} not shown\n", more,
+                   more == 1 ? "" : "s");
   }
   return out;
 }
 
 std::string_view closest(std::string_view word, const std::vector<std::string_view>& candidates) {
   constexpr size_t kLongest = 64;
-  if (word.size() > kLongest) return {};
-  size_t best = 1 + std::max<size_t>(1, word.size() / 3);
+  // One change in three letters, and of short words less than all.
+  if (word.size() < 2 || word.size() > kLongest) return {};
+  const size_t allowed = std::min((word.size() + 1) / 3, word.size() - 1);
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+  size_t best = allowed + 1;
   std::string_view result;
   std::vector<size_t> row, previous, before;
   for (std::string_view candidate : candidates) {
-    if (candidate.size() > word.size() + best || word.size() > candidate.size() + best) continue;
+    if (candidate.size() >= word.size() + best || word.size() >= candidate.size() + best) continue;
     // Insertions, deletions, changes and swaps of neighbours that turn one into the other.
     previous.resize(candidate.size() + 1);
     std::iota(previous.begin(), previous.end(), 0);
     for (size_t i = 1; i <= word.size(); ++i) {
       row.assign(candidate.size() + 1, i);
       for (size_t j = 1; j <= candidate.size(); ++j) {
-        size_t change = previous[j - 1] + (word[i - 1] != candidate[j - 1]);
-        row[j] = std::min({change, previous[j] + 1, row[j - 1] + 1});
-        if (i > 1 && j > 1 && word[i - 1] == candidate[j - 2] && word[i - 2] == candidate[j - 1]) {
+        const char a = lower(word[i - 1]), b = lower(candidate[j - 1]);
+        row[j] = std::min({previous[j - 1] + (a != b), previous[j] + 1, row[j - 1] + 1});
+        if (i > 1 && j > 1 && a == lower(candidate[j - 2]) && lower(word[i - 2]) == b) {
           row[j] = std::min(row[j], before[j - 2] + 1);
         }
       }

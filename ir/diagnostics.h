@@ -62,7 +62,8 @@ struct Diagnostic {
   std::string instruction;  // the name of the instruction at fault, where there is one
 };
 
-/// Collects diagnostics of one source. Past `limit` errors further ones are only counted.
+/// Collects diagnostics of one source. Past `limit` errors further ones are only counted; 0: none
+/// is too many.
 class Diagnostics {
  public:
   explicit Diagnostics(std::shared_ptr<const Source> source = nullptr, size_t limit = 100);
@@ -73,17 +74,21 @@ class Diagnostics {
   const std::vector<Diagnostic>& all() const { return all_; }
   size_t error_count() const { return error_count_; }
   bool ok() const { return error_count_ == 0; }
-  bool full() const { return error_count_ >= limit_; }
+  /// Whether there are so many errors that it is not worth while to look for more.
+  bool full() const { return error_count_ >= kWorthCounting; }
   const Source* source() const { return source_.get(); }
   /// From now on, locations are in `source`. Requires that none has been given yet.
   void set_source(std::shared_ptr<const Source> source) { source_ = std::move(source); }
 
   /// file:line:col: error: message, the line, a caret under the place, notes; one after another.
   /// In a binary source, file:@offset: error: message.
-  std::string to_string() const;
+  /// Long lines are shown in part. With `colours`, as terminals understand them.
+  std::string to_string(bool colours = false) const;
 
  private:
   Diagnostic& add(Severity severity, std::string rule, Location location, std::string message);
+
+  static constexpr size_t kWorthCounting = 10000;
 
   std::shared_ptr<const Source> source_;
   size_t limit_;
@@ -92,7 +97,7 @@ class Diagnostics {
   Diagnostic overflow_;
 };
 
-/// The candidate closest to a misspelt word, or empty when none is close.
+/// The candidate closest to a misspelt word, or empty when none is close. Case does not matter.
 std::string_view closest(std::string_view word, const std::vector<std::string_view>& candidates);
 
 }  // namespace minihlo

@@ -5,6 +5,7 @@
 
 #include "ir/verifier.h"
 #include "tools/command.h"
+#include "tools/error_output.h"
 #include "tools/json_out.h"
 #include "tools/module_file.h"
 
@@ -19,50 +20,6 @@ size_t warning_count(const Diagnostics& diagnostics) {
   return static_cast<size_t>(
       std::count_if(diagnostics.all().begin(), diagnostics.all().end(),
                     [](const Diagnostic& d) { return d.severity == Severity::kWarning; }));
-}
-
-std::string_view to_string(Severity severity) {
-  switch (severity) {
-    case Severity::kError:
-      return "error";
-    case Severity::kWarning:
-      return "warning";
-    case Severity::kNote:
-      return "note";
-  }
-  return "";
-}
-
-void set_location(Json& object, const Source* source, Location location) {
-  if (!source || location.length == 0) return;
-  if (source->is_binary()) {
-    object.set("offset", location.offset);
-    return;
-  }
-  Source::Position position = source->position(location.offset);
-  object.set("line", position.line);
-  object.set("column", position.column);
-}
-
-Json to_json(const Diagnostic& diagnostic, const ModuleFile& file) {
-  const Source* source = file.diagnostics.source();
-  Json object = Json::object();
-  object.set("file", file.path);
-  set_location(object, source, diagnostic.location);
-  object.set("severity", to_string(diagnostic.severity));
-  object.set("rule", diagnostic.rule);
-  object.set("message", diagnostic.message);
-  if (!diagnostic.instruction.empty()) object.set("instruction", diagnostic.instruction);
-  if (diagnostic.notes.empty()) return object;
-  Json notes = Json::array();
-  for (const Diagnostic::Note& note : diagnostic.notes) {
-    Json entry = Json::object();
-    set_location(entry, source, note.location);
-    entry.set("message", note.message);
-    notes.push(std::move(entry));
-  }
-  object.set("notes", std::move(notes));
-  return object;
 }
 
 class Check : public Command {
@@ -90,6 +47,8 @@ class Check : public Command {
                      "replicas of the mesh (default: as the module's header says)", 1);
     arguments.option("--partitions", "P", options_.partitions,
                      "partitions of the mesh (default: as the module's header says)", 1);
+    arguments.option("--max-errors", "N", max_errors_,
+                     "show N errors a file and count the rest; 0: all (default: 100)", 0);
     arguments.flag("--json", json_, "print one JSON document and nothing else");
   }
 
@@ -101,14 +60,14 @@ class Check : public Command {
       document.set("ok", good);
       document.set("files", std::move(file_list_));
       document.set("diagnostics", std::move(diagnostic_list_));
-      fmt::print("{}", document.text());
+      print_document(document);
     }
     return good ? ExitCode::kOk : ExitCode::kInvalid;
   }
 
  private:
   bool check(const std::string& path) {
-    ModuleFile file = read_module(path);
+    ModuleFile file = read_module(path, {}, static_cast<size_t>(max_errors_));
     if (file.module) verify(*file.module, options_, file.diagnostics);
     if (json_) {
       report_json(file);
@@ -128,11 +87,11 @@ class Check : public Command {
 
   void report_text(const ModuleFile& file) const {
     if (!file.unreadable.empty()) {
-      print_error(fmt::format("cannot read '{}': {}", file.path, file.unreadable));
+      print_unreadable(file);
       return;
     }
     const Diagnostics& diagnostics = file.diagnostics;
-    print_stderr(diagnostics.to_string());
+    print_diagnostics(diagnostics, file.path);
     if (!file.module || !diagnostics.ok()) {
       print_stderr(fmt::format("{}: {}\n", file.path, count(diagnostics.error_count(), "error")));
       return;
@@ -163,18 +122,16 @@ class Check : public Command {
     entry.set("warnings", warning_count(file.diagnostics));
     file_list_.push(std::move(entry));
     if (!file.unreadable.empty()) {
-      Diagnostic unreadable;
-      unreadable.rule = "unreadable";
-      unreadable.message = file.unreadable;
-      diagnostic_list_.push(to_json(unreadable, file));
+      diagnostic_list_.push(error_json(file.unreadable, "unreadable", file.path));
     }
     for (const Diagnostic& diagnostic : file.diagnostics.all()) {
-      diagnostic_list_.push(to_json(diagnostic, file));
+      diagnostic_list_.push(diagnostic_json(diagnostic, file.diagnostics.source(), file.path));
     }
   }
 
   std::vector<std::string> files_;
   VerifyOptions options_;
+  int64_t max_errors_ = 100;
   bool json_ = false;
   Json file_list_ = Json::array();
   Json diagnostic_list_ = Json::array();

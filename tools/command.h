@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <string_view>
 
 #include "tools/arguments.h"
 
@@ -30,11 +29,6 @@ class Command {
   /// Runs with the members set. Results go to standard output, errors to standard error.
   virtual ExitCode run() = 0;
 };
-
-/// Writes to standard error. Where that can't be written there is nobody to tell.
-void print_stderr(std::string_view text);
-/// "minihlo: error: MESSAGE" on standard error.
-void print_error(std::string_view message);
 
 std::unique_ptr<Command> make_check();
 std::unique_ptr<Command> make_print();

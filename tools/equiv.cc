@@ -10,6 +10,7 @@
 #include "sim/prove/equivalence.h"
 #include "tools/command.h"
 #include "tools/equivalence_report.h"
+#include "tools/error_output.h"
 #include "tools/module_file.h"
 
 namespace minihlo {
@@ -99,9 +100,11 @@ class Equiv : public Command {
       }
     }
     EquivalenceResult result = prove::check_equivalence(*before, *after, options_);
-    std::string out = json_ ? equivalence_json(result, options_.mesh).text()
-                            : equivalence_text(result, options_.mesh);
-    if (!write_output("-", out)) return ExitCode::kInvalid;
+    if (json_) {
+      print_document(equivalence_json(result, options_.mesh));
+    } else if (!write_output("-", equivalence_text(result, options_.mesh))) {
+      return ExitCode::kInvalid;
+    }
     return static_cast<ExitCode>(prove::exit_code(result.verdict));
   }
 
@@ -109,8 +112,8 @@ class Equiv : public Command {
   // Prints why there is none.
   static bool has_module(const ModuleFile& file) {
     if (file.module) return true;
-    if (!file.unreadable.empty()) print_error(fmt::format("{}: {}", file.path, file.unreadable));
-    print_stderr(file.diagnostics.to_string());
+    print_unreadable(file);
+    print_diagnostics(file.diagnostics, file.path);
     return false;
   }
 
@@ -128,7 +131,7 @@ class Equiv : public Command {
       context.log = [](std::string_view line) { print_stderr(std::string(line) + "\n"); };
     auto done = run_pipeline(*after, *pipeline, context, false);
     if (!done) {
-      made.unreadable = done.error();
+      print_error(done.error());
       return made;
     }
     made.diagnostics = Diagnostics();
@@ -161,7 +164,7 @@ class Equiv : public Command {
   bool is_valid(ModuleFile& file) const {
     verify(*file.module, {options_.mesh.replicas, options_.mesh.partitions}, file.diagnostics);
     if (file.diagnostics.ok()) return true;
-    print_stderr(file.diagnostics.to_string());
+    print_diagnostics(file.diagnostics, file.path);
     print_error(fmt::format("equiv: {} is not valid", file.path));
     return false;
   }

@@ -6,6 +6,7 @@
 #include "ir/opcode.h"
 #include "passes/pass.h"
 #include "tools/command.h"
+#include "tools/error_output.h"
 #include "tools/json_out.h"
 
 namespace minihlo {
@@ -144,7 +145,7 @@ class List : public Command {
       if (json_) {
         Json document = Json::object();
         document.set(listing.name, listing.json());
-        fmt::print("{}", document.text());
+        print_document(document);
       } else {
         listing.print_text();
       }

@@ -1,4 +1,5 @@
 // minihlo: the command-line tool. Finds the subcommand and runs it.
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -12,6 +13,7 @@
 
 #include "ir/diagnostics.h"
 #include "tools/command.h"
+#include "tools/error_output.h"
 
 namespace minihlo {
 namespace {
@@ -66,6 +68,7 @@ int usage_error(std::string_view message, std::string_view command = "") {
 }
 
 int run_tool(const std::vector<std::string>& words) {
+  if (std::ranges::find(words, "--json") != words.end()) gather_errors();
   if (words.empty()) {
     print_stderr(tool_help(false));
     return static_cast<int>(ExitCode::kInvalid);
@@ -114,16 +117,17 @@ int main(int argc, char** argv) {
   int code = static_cast<int>(minihlo::ExitCode::kInvalid);
   try {
     code = minihlo::run_tool({argv + 1, argv + argc});
-    if (std::fflush(stdout) != 0) {
-      print_error(fmt::format("cannot write standard output: {}", std::strerror(errno)));
-      return static_cast<int>(minihlo::ExitCode::kInvalid);
-    }
   } catch (const std::bad_alloc&) {
     print_error("out of memory");
   } catch (const std::exception& error) {
     print_error(error.what());
   } catch (...) {
     print_error("unknown failure");
+  }
+  minihlo::finish_errors();
+  if (std::fflush(stdout) != 0) {
+    print_error(fmt::format("cannot write standard output: {}", std::strerror(errno)));
+    return static_cast<int>(minihlo::ExitCode::kInvalid);
   }
   return code;
 }

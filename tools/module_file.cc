@@ -7,26 +7,30 @@
 #include <fmt/format.h>
 
 #include "ir/module_reader.h"
-#include "tools/command.h"
+#include "tools/error_output.h"
 
 namespace minihlo {
 
-ModuleFile read_module(const std::string& path, const ParseOptions& options) {
+ModuleFile read_module(const std::string& path, const ParseOptions& options, size_t max_errors) {
   ModuleFile file;
   file.path = path;
   std::shared_ptr<const Source> source = Source::from_file(path, file.unreadable);
   if (!source) return file;
-  file.diagnostics = Diagnostics(source);
+  file.diagnostics = Diagnostics(source, max_errors);
   file.module = parse_module(source, file.diagnostics, options);
   return file;
 }
 
+void print_unreadable(const ModuleFile& file) {
+  if (file.unreadable.empty()) return;
+  print_error(fmt::format("cannot read '{}': {}", file.path, file.unreadable), "unreadable",
+              file.path);
+}
+
 std::unique_ptr<Module> load_module(const std::string& path, const ParseOptions& options) {
   ModuleFile file = read_module(path, options);
-  if (!file.unreadable.empty()) {
-    print_error(fmt::format("cannot read '{}': {}", path, file.unreadable));
-  }
-  print_stderr(file.diagnostics.to_string());
+  print_unreadable(file);
+  print_diagnostics(file.diagnostics, path);
   return std::move(file.module);
 }
 

@@ -19,10 +19,15 @@ struct ModuleFile {
   std::unique_ptr<Module> module;  // null where either holds an error
 };
 
-ModuleFile read_module(const std::string& path, const ParseOptions& options = {});
+/// Of the errors in it at most `max_errors` are kept, the rest is counted; 0 keeps all.
+ModuleFile read_module(const std::string& path, const ParseOptions& options = {},
+                       size_t max_errors = 100);
 
-/// The same for commands that have no use for the reasons: prints them on standard error. Null
-/// when there is no module.
+/// Reports why a file could not be read.
+void print_unreadable(const ModuleFile& file);
+
+/// The same for commands that have no use for the reasons: reports them. Null when there is no
+/// module.
 std::unique_ptr<Module> load_module(const std::string& path, const ParseOptions& options = {});
 
 /// Writes `text` to a file, or to standard output for `-`. Prints what goes wrong on standard error

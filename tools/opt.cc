@@ -9,6 +9,7 @@
 #include "sim/prove/equivalence.h"
 #include "tools/command.h"
 #include "tools/equivalence_report.h"
+#include "tools/error_output.h"
 #include "tools/json_out.h"
 #include "tools/module_file.h"
 
@@ -89,7 +90,7 @@ class Opt : public Command {
     Diagnostics diagnostics(source);
     std::optional<Pipeline> pipeline = parse_pipeline(source, diagnostics);
     if (!pipeline) {
-      print_stderr(diagnostics.to_string());
+      print_diagnostics(diagnostics, source->name());
       return ExitCode::kInvalid;
     }
     std::unique_ptr<Module> module = load_module(file_);
@@ -107,7 +108,7 @@ class Opt : public Command {
         return ExitCode::kInvalid;
       }
     }
-    if (json_ && !write_output("-", report(*pipeline))) return ExitCode::kInvalid;
+    if (json_) print_document(report(*pipeline));
     return proved_;
   }
 
@@ -141,7 +142,7 @@ class Opt : public Command {
     return {};
   }
 
-  std::string report(const Pipeline& pipeline) {
+  Json report(const Pipeline& pipeline) {
     Json passes = Json::array();
     for (const PassCall& call : pipeline) passes.push(call.to_string());
     Json entries = Json::array();
@@ -150,7 +151,7 @@ class Opt : public Command {
     document.set("passes", std::move(passes));
     document.set("entries", std::move(entries));
     if (prove_) document.set("proofs", std::move(proofs_));
-    return document.text();
+    return document;
   }
 
   std::string file_;

@@ -12,6 +12,7 @@
 #include "tools/case_file.h"
 #include "tools/case_run.h"
 #include "tools/command.h"
+#include "tools/error_output.h"
 #include "tools/json_out.h"
 #include "tools/module_file.h"
 #include "tools/run_report.h"
@@ -110,11 +111,9 @@ class Run : public Command {
   ExitCode run_module() {
     ModuleFile file = read_module(files_[0]);
     const std::unique_ptr<Module>& module = file.module;
-    if (!file.unreadable.empty()) {
-      return invalid(fmt::format("cannot read '{}': {}", files_[0], file.unreadable));
-    }
     if (!module) {
-      print_stderr(file.diagnostics.to_string());
+      print_unreadable(file);
+      print_diagnostics(file.diagnostics, file.path);
       return ExitCode::kInvalid;
     }
     std::optional<Case> input, expect;
@@ -125,7 +124,7 @@ class Run : public Command {
     if (!mesh) return invalid(mesh.error());
     verify(*module, {mesh->replicas, mesh->partitions}, file.diagnostics);
     if (!file.diagnostics.ok()) {
-      print_stderr(file.diagnostics.to_string());
+      print_diagnostics(file.diagnostics, file.path);
       return ExitCode::kInvalid;
     }
     if (input && !input->inputs) return invalid(fmt::format("'{}' has no inputs", input_));
@@ -180,7 +179,7 @@ class Run : public Command {
       object.set("status", kind_text(stop.kind));
       if (!stop.what.empty()) object.set("what", stop.what);
       object.set("message", stop.message);
-      fmt::print("{}", object.text());
+      print_document(object);
     }
     print_error(stop.message);
     return exit_code(stop.kind);
@@ -220,7 +219,7 @@ class Run : public Command {
     if (!difference.empty()) object.set("difference", difference);
     if (stats_) object.set("stats", stats_json(result.stats));
     object.set("devices", outputs_json(result, output_.empty() ? shown : std::vector<bool>()));
-    fmt::print("{}", object.text());
+    print_document(object);
   }
 
   // Cases.
@@ -259,7 +258,7 @@ class Run : public Command {
       object.set("missing", std::move(missing));
       object.set("not_passed", std::move(report.list));
       if (stats_) object.set("stats", stats_json(report.stats));
-      fmt::print("{}", object.text());
+      print_document(object);
     } else {
       fmt::print("{} cases: {} passed, {} failed, {} unsupported\n", total, report.passed,
                  report.failed, report.unsupported);

@@ -80,7 +80,7 @@ TEST_CASE("only so many errors are kept") {
   for (int i = 0; i < 500; ++i) text += "  a = f32[] foo()\n";
   Parsed parsed(text + "}\n");
   CHECK(parsed.diagnostics.all().size() == 100);
-  CHECK(parsed.diagnostics.full());
+  CHECK(parsed.diagnostics.error_count() > 500);
 }
 
 TEST_CASE("diagnostics are printed with the line and a caret") {

@@ -1,0 +1,136 @@
+#include "tools/error_output.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include <fmt/format.h>
+
+namespace minihlo {
+namespace {
+
+// What the process has reported: there is one standard output, and one document for it.
+struct Reported {
+  bool gather = false;
+  bool document_printed = false;
+  size_t errors = 0;
+  Json list = Json::array();
+  std::string text;  // the same, for standard error
+};
+
+Reported& reported() {
+  static Reported it;
+  return it;
+}
+
+// https://no-color.org
+bool colours_on_stderr() {
+  const char* no_colour = std::getenv("NO_COLOR");
+  const char* terminal = std::getenv("TERM");
+  return isatty(STDERR_FILENO) && !(no_colour && *no_colour) &&
+         !(terminal && std::string_view(terminal) == "dumb");
+}
+
+void report(std::string_view text) {
+  if (reported().gather) {
+    reported().text += text;
+  } else {
+    print_stderr(text);
+  }
+}
+
+std::string_view to_string(Severity severity) {
+  switch (severity) {
+    case Severity::kError:
+      return "error";
+    case Severity::kWarning:
+      return "warning";
+    case Severity::kNote:
+      return "note";
+  }
+  return "";
+}
+
+void set_location(Json& object, const Source* source, Location location) {
+  if (!source || location.length == 0) return;
+  if (source->is_binary()) {
+    object.set("offset", location.offset);
+    return;
+  }
+  Source::Position position = source->position(location.offset);
+  object.set("line", position.line);
+  object.set("column", position.column);
+}
+
+}  // namespace
+
+void print_stderr(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+
+void gather_errors() { reported().gather = true; }
+
+void print_error(std::string_view message, std::string_view rule, std::string_view file) {
+  report(fmt::format("minihlo: error: {}\n", message));
+  if (!reported().gather) return;
+  ++reported().errors;
+  reported().list.push(error_json(message, rule, file));
+}
+
+void print_diagnostics(const Diagnostics& diagnostics, std::string_view file) {
+  report(diagnostics.to_string(!reported().gather && colours_on_stderr()));
+  if (!reported().gather) return;
+  for (const Diagnostic& diagnostic : diagnostics.all()) {
+    ++reported().errors;
+    reported().list.push(diagnostic_json(diagnostic, diagnostics.source(), file));
+  }
+}
+
+void print_document(const Json& document) {
+  fmt::print("{}", document.text());
+  reported().document_printed = true;
+}
+
+void finish_errors() {
+  Reported& all = reported();
+  if (!all.gather || all.errors == 0) return;
+  if (all.document_printed) {
+    print_stderr(all.text);
+    return;
+  }
+  Json document = Json::object();
+  document.set("ok", false);
+  document.set("diagnostics", std::move(all.list));
+  print_document(document);
+}
+
+Json diagnostic_json(const Diagnostic& diagnostic, const Source* source, std::string_view file) {
+  Json object = Json::object();
+  object.set("file", file);
+  set_location(object, source, diagnostic.location);
+  object.set("severity", to_string(diagnostic.severity));
+  object.set("rule", diagnostic.rule);
+  object.set("message", diagnostic.message);
+  if (!diagnostic.instruction.empty()) object.set("instruction", diagnostic.instruction);
+  if (diagnostic.notes.empty()) return object;
+  Json notes = Json::array();
+  for (const Diagnostic::Note& note : diagnostic.notes) {
+    Json entry = Json::object();
+    set_location(entry, source, note.location);
+    entry.set("message", note.message);
+    notes.push(std::move(entry));
+  }
+  object.set("notes", std::move(notes));
+  return object;
+}
+
+Json error_json(std::string_view message, std::string_view rule, std::string_view file) {
+  Json object = Json::object();
+  if (!file.empty()) object.set("file", file);
+  object.set("severity", "error");
+  object.set("rule", rule);
+  object.set("message", message);
+  return object;
+}
+
+}  // namespace minihlo
