@@ -288,7 +288,13 @@ bool compatible_but_for_dynamic(const Shape* a, const Shape* b) {
   for (size_t i = 0; i < a->elements().size(); ++i) {
     if (!compatible_but_for_dynamic(a->elements()[i], b->elements()[i])) return false;
   }
-  return !a->is_array() || (a->element_type() == b->element_type() && same(a->dims(), b->dims()));
+  if (!a->is_array()) return true;
+  // An unbounded dimension may have any size.
+  return a->element_type() == b->element_type() &&
+         std::equal(a->dims().begin(), a->dims().end(), b->dims().begin(), b->dims().end(),
+                    [](int64_t x, int64_t y) {
+                      return x == y || x == kUnboundedSize || y == kUnboundedSize;
+                    });
 }
 
 std::string to_string(const Shape* shape, bool layouts) {

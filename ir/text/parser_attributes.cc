@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "ir/text/strings.h"
 #include "ir/text/text_parser.h"
 
 namespace minihlo::internal {
@@ -120,7 +121,7 @@ bool TextParser::parse_dictionary(std::span<const AttributeUse> uses,
                                   std::vector<Attribute>& attributes) {
   if (!expect(TokenKind::kLeftBrace, "before the values")) return false;
   while (!accept(TokenKind::kRightBrace)) {
-    if (!attributes.empty()) accept(TokenKind::kComma);
+    accept(TokenKind::kComma);
     if (!at(TokenKind::kKey)) return fail_expected("'}' or a name followed by '='");
     const Token key = token();
     auto found = std::find_if(uses.begin(), uses.end(), [&](const AttributeUse& use) {
@@ -194,9 +195,7 @@ bool TextParser::read_words(Attribute& attribute) {
   auto element = [&] {
     if (!at(TokenKind::kWord)) return fail_expected("a word");
     // XLA reads them without regard to case and prints them in lower case.
-    std::string lower(token().text);
-    std::transform(lower.begin(), lower.end(), lower.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    const std::string lower = lower_case(token().text);
     words.push_back(lower == token().text ? token().text : arena().copy_string(lower));
     lexer_.advance();
     return true;
@@ -246,8 +245,8 @@ bool TextParser::read_bools(Attribute& attribute) {
     values.push_back(one.integer != 0);
     return true;
   };
-  // A single value needs no braces.
-  if (!at(TokenKind::kLeftBrace)) {
+  // A single value needs no braces where the module says something of its parameters or results.
+  if (!at(TokenKind::kLeftBrace) && attribute.id != AttributeId::parameter_replication) {
     if (!element()) return false;
   } else if (!parse_list(TokenKind::kLeftBrace, TokenKind::kRightBrace, "around the values",
                          element)) {
@@ -377,6 +376,7 @@ bool TextParser::read_computations(Attribute& attribute) {
 
 bool TextParser::read_instructions(Attribute& attribute) {
   std::vector<Instruction*> instructions;
+  const Token place = token();
   auto element = [&] {
     Token name;
     if (!expect_name("an instruction's name", name)) return false;
@@ -386,6 +386,7 @@ bool TextParser::read_instructions(Attribute& attribute) {
                   element)) {
     return false;
   }
+  if (instructions.empty()) return fail("invalid-value", place.location(), "the list is empty");
   put(attribute, arena().copy(instructions));
   return true;
 }

@@ -205,7 +205,7 @@ bool TextParser::resolve_operand(const Token& name, const Shape* shape, Instruct
   if (found != names_.end() && found->second.generation == scope().generation) {
     operand = found->second.instruction;
     if (!operand) return false;
-    if (shape && !compatible(shape, operand->shape())) {
+    if (shape && !compatible_but_for_dynamic(shape, operand->shape())) {
       fail("operand-shape-mismatch", name.location(),
            fmt::format("'{}' is {}, not {}", name.text, to_string(operand->shape()),
                        to_string(shape)));
@@ -299,6 +299,11 @@ bool TextParser::parse_attributes(Draft& draft, std::span<Instruction* const> op
     if (!at(TokenKind::kKey)) return fail_expected("an attribute such as 'metadata='");
     const Token key = token();
     const AttributeUse* use = find_attribute_use(draft.opcode, key.text);
+    // XLA's parser knows the key everywhere, and dies where it isn't a parameter's.
+    if (use && use->id == AttributeId::parameter_replication &&
+        draft.opcode != Opcode::kParameter) {
+      use = nullptr;
+    }
     if (!use && draft.async == Draft::Async::kStart) {
       use = find_attribute_use(Opcode::kAsyncStart, key.text);
     }
@@ -310,7 +315,7 @@ bool TextParser::parse_attributes(Draft& draft, std::span<Instruction* const> op
         if (!info(own.id).text.empty()) known.push_back(info(own.id).text);
       }
       for (const AttributeUse& common : common_attributes()) {
-        known.push_back(info(common.id).text);
+        if (info(common.id).text != key.text) known.push_back(info(common.id).text);
       }
       note_suggestion(key.text, known);
       return false;

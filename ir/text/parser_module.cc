@@ -179,7 +179,7 @@ bool TextParser::parse_computation(bool is_entry) {
     computations_[name.text] = nullptr;
   } else {
     if (!duplicate) computations_[name.text] = computation;
-    if (result && !compatible(result, computation->root()->shape())) {
+    if (result && !compatible_but_for_dynamic(result, computation->root()->shape())) {
       fail("signature-mismatch", result_token.location(),
            fmt::format("computation '{}' says its result is {}, but its root '{}' is {}", name.text,
                        to_string(result), computation->root()->name(),

@@ -14,6 +14,10 @@ size_t end_of_plain_shape(std::string_view text, size_t at) {
   at = text.find_first_not_of("0123456789,<=?", at + 1);
   if (at == text.npos || text[at] != ']') return text.npos;
   ++at;
+  // Blanks may stand before a layout, too.
+  size_t next = at;
+  while (next < text.size() && (text[next] == ' ' || text[next] == '\n')) ++next;
+  if (next > at && next < text.size() && (text[next] == '{' || text[next] == '/')) return text.npos;
   if (at + 1 >= text.size() || text[at] != '{') return at;
   if (text[at + 1] != ':' && (text[at + 1] < '0' || text[at + 1] > '9')) {
     // A blank may stand before the first number of a layout.
@@ -55,18 +59,13 @@ bool TextParser::parse_shape(const Shape*& shape) {
       }
     }
     std::string_view word = type_token.text;
-    if (word == "token" || word == "opaque" || word == "opaque_type") {
+    if (word == "token" || word == "opaque") {
       lexer_.advance();
       if (!expect(TokenKind::kLeftSquare, "behind the type") ||
           !expect(TokenKind::kRightSquare, "behind '['")) {
         return false;
       }
       shape = word == "token" ? module_->shapes().token() : module_->shapes().opaque();
-      // Layouts of tokens mean nothing; XLA's parser skips them.
-      if (at(TokenKind::kLeftBrace) && lexer_.peek().kind == TokenKind::kRightBrace) {
-        lexer_.advance();
-        lexer_.advance();
-      }
       return true;
     }
     if (word == "b") {
@@ -212,12 +211,19 @@ bool TextParser::parse_layout(Layout& layout, std::vector<int64_t>& order, std::
   if (at_word("D")) {
     // Dimension level types: no version of the format gives them a meaning any more.
     lexer_.advance();
-    if (!expect(TokenKind::kLeftParen, "in the layout")) return false;
-    while (at(TokenKind::kWord) || at(TokenKind::kComma) || at(TokenKind::kTilde) ||
-           at(TokenKind::kPlus)) {
+    auto level = [&] {
+      if (!at_word("D") && !at_word("C") && !at_word("S") && !at_word("H")) {
+        return fail_expected("a level type: D, C, S or H");
+      }
       lexer_.advance();
+      accept(TokenKind::kPlus);
+      accept(TokenKind::kTilde);
+      return true;
+    };
+    if (!parse_list(TokenKind::kLeftParen, TokenKind::kRightParen, "around the level types",
+                    level)) {
+      return false;
     }
-    if (!expect(TokenKind::kRightParen, "in the layout")) return false;
   }
   if (accept_word("T")) {
     tiling = "T";
@@ -228,8 +234,12 @@ bool TextParser::parse_layout(Layout& layout, std::vector<int64_t>& order, std::
           sizes.emplace_back("*");
           return true;
         }
+        const Token place = token();
         int64_t value;
         if (!expect_int(value, "a tile's size")) return false;
+        if (value < 0) {
+          return fail("invalid-layout", place.location(), "a tile's size can't be negative");
+        }
         sizes.push_back(std::to_string(value));
         return true;
       };
@@ -240,7 +250,13 @@ bool TextParser::parse_layout(Layout& layout, std::vector<int64_t>& order, std::
     } while (at(TokenKind::kLeftParen));
     layout.tiling = tiling;
   }
-  if (at_word("L") && !parse_layout_number(layout.tail_padding_alignment)) return false;
+  if (at_word("L")) {
+    const Token place = token();
+    if (!parse_layout_number(layout.tail_padding_alignment)) return false;
+    if (layout.tail_padding_alignment < 1) {
+      return fail("invalid-layout", place.location(), "the alignment must be positive");
+    }
+  }
   if (at(TokenKind::kHash) && !type_in_parens(layout.index_type)) return false;
   if (at(TokenKind::kStar) && !type_in_parens(layout.pointer_type)) return false;
   if (at_word("E") && !parse_layout_number(layout.element_size_in_bits)) return false;

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "ir/text/text_parser.h"
 
 namespace minihlo::internal {
@@ -12,6 +14,23 @@ int64_t product(std::span<const int64_t> values) {
     if (value <= 0 || __builtin_mul_overflow(result, value, &result)) return -1;
   }
   return result;
+}
+
+// The same tokens as XLA spaces them.
+std::string respaced(std::string_view text) {
+  std::string spaced;
+  for (Lexer lexer(text); !lexer.at(TokenKind::kEnd); lexer.advance()) {
+    const Token& token = lexer.current();
+    if (token.kind == TokenKind::kComma) {
+      spaced += ", ";
+    } else if (token.kind == TokenKind::kString && !token.escaped &&
+               token.text.find('\'') == token.text.npos) {
+      spaced += fmt::format("'{}'", token.text);
+    } else {
+      spaced += text.substr(token.offset, token.length);
+    }
+  }
+  return spaced;
 }
 
 }  // namespace
@@ -30,8 +49,14 @@ bool TextParser::parse_sharding(const Sharding*& sharding) {
   if (at(TokenKind::kLeftBrace) || at(TokenKind::kRightBrace)) {
     made.form = Sharding::Form::kTuple;
     std::vector<const Sharding*> elements;
-    while (!at(TokenKind::kRightBrace)) {
+    // The leaves of a tuple: they don't nest.
+    while (!elements.empty() || !at(TokenKind::kRightBrace)) {
+      const Token place = token();
       if (!parse_sharding(elements.emplace_back())) return false;
+      if (elements.back()->form == Sharding::Form::kTuple) {
+        return fail("invalid-sharding", place.location(),
+                    "a tuple's shardings are a flat list, one a leaf");
+      }
       if (!accept(TokenKind::kComma)) break;
     }
     made.elements = arena().copy(elements);
@@ -148,7 +173,7 @@ bool TextParser::parse_tiles(Sharding& sharding) {
   if (!parse_int_list(TokenKind::kLeftSquare, TokenKind::kRightSquare, dims)) return false;
   sharding.tile_dims = arena().copy(dims);
   const int64_t tiles = product(dims);
-  if (tiles < 0) {
+  if (tiles < 0 || dims.empty()) {
     return fail("invalid-sharding", place.location(),
                 "the numbers of tiles must be positive and their product fit 63 bits");
   }
@@ -163,11 +188,15 @@ bool TextParser::parse_tiles(Sharding& sharding) {
     if (!expect_int(device, "a device")) return false;
     devices.push_back(device);
   } while (accept(TokenKind::kComma));
-  sharding.devices = arena().copy(devices);
-  if (static_cast<int64_t>(devices.size()) != tiles) {
+  // XLA takes 0 for devices that are not named, but wants two.
+  constexpr int64_t kMaxUnnamed = 1 << 20;
+  const auto count = static_cast<int64_t>(devices.size());
+  if (count < 2 || count > tiles || tiles - count > kMaxUnnamed) {
     return fail("invalid-sharding", place.location(),
-                fmt::format("{} tiles are given {} devices", tiles, devices.size()));
+                fmt::format("{} tiles are given {} devices", tiles, count));
   }
+  devices.resize(static_cast<size_t>(tiles));
+  sharding.devices = arena().copy(devices);
   return true;
 }
 
@@ -179,13 +208,30 @@ bool TextParser::parse_iota_order(std::span<const int64_t> dims, const IotaOrder
   std::vector<int64_t> reshape;
   if (!parse_int_list(TokenKind::kLeftSquare, TokenKind::kRightSquare, reshape)) return false;
   made.reshape_dims = arena().copy(reshape);
-  std::vector<int64_t> perm;
-  if (reshape.size() > 1) {
-    if (!accept_word("T")) return fail_expected("'T(' and the order of the axes");
-    if (!parse_int_list(TokenKind::kLeftParen, TokenKind::kRightParen, perm)) return false;
-    made.transpose_perm = arena().copy(perm);
-  }
+  if (!parse_axis_order(reshape.size(), made.transpose_perm)) return false;
   order = arena().make<IotaOrder>(made);
+  return true;
+}
+
+// T(1,0) where there is more than one axis.
+bool TextParser::parse_axis_order(size_t rank, std::span<const int64_t>& order) {
+  if (rank <= 1) return true;
+  if (!accept_word("T")) return fail_expected("'T(' and the order of the axes");
+  const Token place = token();
+  std::vector<int64_t> perm;
+  if (!parse_int_list(TokenKind::kLeftParen, TokenKind::kRightParen, perm)) return false;
+  std::vector<bool> seen(rank);
+  bool good = perm.size() == rank;
+  for (int64_t axis : perm) {
+    good =
+        good && axis >= 0 && static_cast<size_t>(axis) < rank && !seen[static_cast<size_t>(axis)];
+    if (good) seen[static_cast<size_t>(axis)] = true;
+  }
+  if (!good) {
+    return fail("invalid-sharding", place.location(),
+                fmt::format("T({}) does not order {} axes", fmt::join(perm, ","), rank));
+  }
+  order = arena().copy(perm);
   return true;
 }
 
@@ -209,52 +255,62 @@ bool TextParser::parse_sharding_metadata(Sharding& sharding) {
   return true;
 }
 
-// mesh['x'=2,'y'=4], [{'x'}, {'y':(1)2, ?}], replicated={...}, unreduced=[sum]{...}, metadata=...
+// Behind the mesh stands a word for all axes, or a list of axes a dimension and then axes of other
+// kinds; metadata comes last.
+//   mesh['x'=2,'y'=4], [{'x'}, {'y':(1)2, ?}], replicated={...}, unreduced=[sum]{...}, metadata=...
+//   mesh['x'=2], replicated       maximal_mesh[device_id=3]
 bool TextParser::parse_named_sharding(Sharding& sharding) {
   sharding.form = Sharding::Form::kNamed;
+  const bool maximal = at_word("maximal_mesh");
   if (!parse_mesh(sharding.mesh)) return false;
-  if (!at(TokenKind::kComma)) return true;
-  lexer_.advance();
-  const size_t begin = token().offset;
-  size_t end = begin;
-  auto dimension = [&] {
-    return parse_list(TokenKind::kLeftBrace, TokenKind::kRightBrace, "around the axes", [&] {
-      if (accept(TokenKind::kQuestion)) return true;
-      std::vector<AxisRef> axes;
-      return parse_axis_ref(axes);
-    });
-  };
-  if (at(TokenKind::kLeftSquare)) {
-    if (!parse_list(TokenKind::kLeftSquare, TokenKind::kRightSquare, "around the dimensions",
-                    dimension)) {
-      return false;
-    }
-    end = lexer_.previous_end();
-    if (!accept(TokenKind::kComma)) {
-      sharding.named = lexer_.text().substr(begin, end - begin);
-      return true;
-    }
+  const bool more = accept(TokenKind::kComma);
+  if (maximal) {
+    if (!more) return true;
+    return accept_key("metadata") ? parse_sharding_metadata(sharding)
+                                  : fail_expected("'metadata='");
   }
-  do {
+  const size_t begin = token().offset;
+  bool whole = at_word("replicated") || at_word("unreduced") || at_word("manual");
+  if (whole) {
+    lexer_.advance();
+  } else if (!parse_list(TokenKind::kLeftSquare, TokenKind::kRightSquare, "around the dimensions",
+                         [&] { return parse_dimension_axes(*sharding.mesh); })) {
+    return false;
+  }
+  size_t end = lexer_.previous_end();
+  while (accept(TokenKind::kComma)) {
+    if (!sharding.metadata.empty()) return fail_expected("nothing behind the metadata");
     if (accept_key("metadata")) {
       if (!parse_sharding_metadata(sharding)) return false;
       continue;
     }
-    if (!sharding.metadata.empty()) return fail_expected("nothing behind the metadata");
-    if (!accept_key("replicated") && !accept_key("unreduced") && !accept_key("manual")) {
+    if (whole) return fail_expected("'metadata='");
+    const bool unreduced = accept_key("unreduced");
+    if (!unreduced && !accept_key("replicated") && !accept_key("manual")) {
       return fail_expected("'replicated=', 'unreduced=', 'manual=' or 'metadata='");
     }
-    if (accept(TokenKind::kLeftSquare)) {
+    if (unreduced && accept(TokenKind::kLeftSquare)) {
       if (!at(TokenKind::kWord)) return fail_expected("a kind of reduction");
       lexer_.advance();
       if (!expect(TokenKind::kRightSquare, "behind the kind of reduction")) return false;
     }
     std::vector<AxisRef> axes;
-    if (!parse_axis_refs(axes)) return false;
+    if (!parse_axis_refs(*sharding.mesh, axes)) return false;
     end = lexer_.previous_end();
-  } while (accept(TokenKind::kComma));
-  sharding.named = lexer_.text().substr(begin, end - begin);
+  }
+  sharding.named = arena().copy_string(respaced(lexer_.text().substr(begin, end - begin)));
   return true;
+}
+
+// {'x', 'y':(1)2, ?}: the question mark is the last.
+bool TextParser::parse_dimension_axes(const DeviceMesh& mesh) {
+  std::vector<AxisRef> axes;
+  bool open = false;
+  return parse_list(TokenKind::kLeftBrace, TokenKind::kRightBrace, "around the axes", [&] {
+    if (open) return fail_expected("'}' behind '?'");
+    open = accept(TokenKind::kQuestion);
+    return open || parse_axis_ref(mesh, axes);
+  });
 }
 
 bool TextParser::parse_mesh(const DeviceMesh*& mesh) {
@@ -307,8 +363,16 @@ bool TextParser::parse_mesh(const DeviceMesh*& mesh) {
 // ([2,4]T(1,0)) or (0,2,1,3)
 bool TextParser::parse_mesh_device_ids(DeviceMesh& mesh) {
   std::vector<int64_t> values;
+  const Token place = token();
   if (lexer_.peek().kind != TokenKind::kLeftSquare) {
     if (!parse_int_list(TokenKind::kLeftParen, TokenKind::kRightParen, values)) return false;
+    std::vector<int64_t> sizes;
+    for (const MeshAxis& axis : mesh.axes) sizes.push_back(axis.size);
+    if (product(sizes) != static_cast<int64_t>(values.size())) {
+      return fail("invalid-mesh", place.location(),
+                  fmt::format("the mesh has axes of {}, and {} devices", fmt::join(sizes, " x "),
+                              values.size()));
+    }
     mesh.device_ids = arena().copy(values);
     return true;
   }
@@ -318,20 +382,21 @@ bool TextParser::parse_mesh_device_ids(DeviceMesh& mesh) {
     return false;
   }
   order.reshape_dims = arena().copy(values);
-  if (values.size() > 1) {
-    if (!accept_word("T")) return fail_expected("'T(' and the order of the axes");
-    values.clear();
-    if (!parse_int_list(TokenKind::kLeftParen, TokenKind::kRightParen, values)) return false;
-    order.transpose_perm = arena().copy(values);
-  }
+  if (!parse_axis_order(values.size(), order.transpose_perm)) return false;
   mesh.order = arena().make<IotaOrder>(order);
   return expect(TokenKind::kRightParen, "behind the devices");
 }
 
 // 'x' or 'y':(2)2
-bool TextParser::parse_axis_ref(std::vector<AxisRef>& axes) {
+bool TextParser::parse_axis_ref(const DeviceMesh& mesh, std::vector<AxisRef>& axes) {
   AxisRef ref{};
+  const Token name = token();
   if (!expect_string(ref.name, "the name of an axis, in quotes")) return false;
+  if (std::none_of(mesh.axes.begin(), mesh.axes.end(),
+                   [&](const MeshAxis& axis) { return axis.name == ref.name; })) {
+    return fail("invalid-mesh", name.location(),
+                fmt::format("the mesh has no axis '{}'", ref.name));
+  }
   if (accept(TokenKind::kColon)) {
     const Token place = token();
     if (!expect(TokenKind::kLeftParen, "before what precedes the part of the axis") ||
@@ -348,9 +413,9 @@ bool TextParser::parse_axis_ref(std::vector<AxisRef>& axes) {
   return true;
 }
 
-bool TextParser::parse_axis_refs(std::vector<AxisRef>& axes) {
+bool TextParser::parse_axis_refs(const DeviceMesh& mesh, std::vector<AxisRef>& axes) {
   return parse_list(TokenKind::kLeftBrace, TokenKind::kRightBrace, "around the axes",
-                    [&] { return parse_axis_ref(axes); });
+                    [&] { return parse_axis_ref(mesh, axes); });
 }
 
 bool TextParser::read_device_groups(Attribute& attribute) {
@@ -364,7 +429,7 @@ bool TextParser::read_device_groups(Attribute& attribute) {
   } else if (at(TokenKind::kWord)) {
     groups.form = DeviceGroups::Form::kMesh;
     std::vector<AxisRef> axes;
-    if (!parse_mesh(groups.mesh) || !parse_axis_refs(axes)) return false;
+    if (!parse_mesh(groups.mesh) || !parse_axis_refs(*groups.mesh, axes)) return false;
     groups.axes = arena().copy(axes);
   } else {
     Attribute lists;

@@ -1,5 +1,5 @@
 // Readers of attributes with a little grammar of their own: windows, padding, slices, aliasing,
-// text in braces.
+// JSON.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -264,15 +264,6 @@ bool TextParser::read_json(Attribute& attribute) {
   JsonText json;
   if (!parse_json_text(json)) return false;
   attribute.data = arena().make<JsonText>(json);
-  return true;
-}
-
-bool TextParser::read_braced(Attribute& attribute) {
-  JsonText json;
-  if (!at(TokenKind::kLeftBrace)) return fail_expected("'{'");
-  if (!parse_json_text(json)) return false;
-  attribute.data = json.text.data();
-  attribute.size = static_cast<uint32_t>(json.text.size());
   return true;
 }
 

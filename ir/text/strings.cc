@@ -30,6 +30,14 @@ size_t end_of_braces(std::string_view text, size_t offset) {
   return std::string_view::npos;
 }
 
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return lower;
+}
+
 bool unescape(std::string_view text, std::string& out) {
   auto number = [&](size_t& i, int base, size_t most, uint32_t largest) -> int64_t {
     uint32_t value = 0;

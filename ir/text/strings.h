@@ -16,4 +16,7 @@ bool unescape(std::string_view text, std::string& out);
 /// Appends `text` with C escapes, as XLA prints it: non-ASCII bytes in octal.
 void append_escaped(std::string& out, std::string_view text);
 
+/// The text with A to Z in lower case.
+std::string lower_case(std::string_view text);
+
 }  // namespace minihlo

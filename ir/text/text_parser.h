@@ -7,7 +7,8 @@
 //   parser_async.cc        X-start, X-update, X-done of opcodes without forms of their own
 //   parser_shape.cc        shapes and layouts
 //   parser_attributes.cc   the table from kinds of attributes to readers, and most readers
-//   parser_structures.cc   readers of windows, padding, slices, aliasing, text in braces
+//   parser_structures.cc   readers of windows, padding, slices, aliasing, JSON
+//   parser_braced.cc       readers of what is kept as text in braces
 //   parser_sharding.cc     sharding, device groups, meshes
 //   parser_literal.cc      values of constants
 //
@@ -163,6 +164,12 @@ class TextParser {
   bool read_donors(Attribute&);
   bool read_domain(Attribute&);
   bool read_braced(Attribute&);
+  bool parse_original_array(std::string& text);
+  bool parse_original_value(std::string& text);
+  bool parse_recovery_table(std::string& text);
+  bool parse_statistics(std::string& text);
+  bool parse_result_accuracy(std::string& text);
+  bool parse_profile_types(std::string& text);
   bool parse_computation_value(Computation*& computation);
   bool parse_int_list(TokenKind open, TokenKind close, std::vector<int64_t>& values);
   bool parse_shape_index(std::span<const int64_t>& index);
@@ -174,13 +181,15 @@ class TextParser {
   bool parse_sharding(const Sharding*& sharding);
   bool parse_single_sharding(Sharding& sharding);
   bool parse_tiles(Sharding& sharding);
+  bool parse_axis_order(size_t rank, std::span<const int64_t>& order);
   bool parse_named_sharding(Sharding& sharding);
+  bool parse_dimension_axes(const DeviceMesh& mesh);
   bool parse_sharding_metadata(Sharding& sharding);
   bool parse_iota_order(std::span<const int64_t> dims, const IotaOrder*& order);
   bool parse_mesh(const DeviceMesh*& mesh);
   bool parse_mesh_device_ids(DeviceMesh& mesh);
-  bool parse_axis_ref(std::vector<AxisRef>& axes);
-  bool parse_axis_refs(std::vector<AxisRef>& axes);
+  bool parse_axis_ref(const DeviceMesh& mesh, std::vector<AxisRef>& axes);
+  bool parse_axis_refs(const DeviceMesh& mesh, std::vector<AxisRef>& axes);
 
   // parser_literal.cc
   bool parse_literal(const Shape* shape, const Literal*& literal);

@@ -69,6 +69,124 @@ TEST_CASE("of frontend attributes with one name the last one counts") {
                 "%p = f32[] parameter(0), frontend_attributes={a=\"3\",b=\"2\"}"}});
 }
 
+TEST_CASE("shardings") {
+  auto sharded = [](const std::string& sharding) {
+    return "p = f32[2,2] parameter(0), sharding=" + sharding;
+  };
+  auto kept = [&](const std::string& sharding) {
+    return Form{sharded(sharding), "%p = f32[2,2]{1,0} parameter(0), sharding=" + sharding};
+  };
+  const std::string kMesh = "{mesh['a'=2,'b'=4], ";
+  check_roots({
+      kept(kMesh + "replicated}"),
+      kept(kMesh + "unreduced, metadata={op_name=\"x\"}}"),
+      kept(kMesh + "manual}"),
+      kept("{mesh[], [{}, {}]}"),
+      kept("{maximal_mesh[device_id=5], metadata={op_name=\"x\"}}"),
+      kept(kMesh + "[{'a', ?}, {'b':(2)2}], manual={'b':(1)2}, metadata={op_name=\"x\"}}"),
+      {sharded("{mesh[\"a\"=2,'b'=4] [ {\"a\",?},{} ] , replicated={'b'}}"),
+       "%p = f32[2,2]{1,0} parameter(0), sharding=" + kMesh + "[{'a', ?}, {}], replicated={'b'}}"},
+      {sharded("{devices=[3]0,1}"), "%p = f32[2,2]{1,0} parameter(0), sharding={devices=[3]0,1,0}"},
+      {sharded("{devices=[1,1]0}"), "invalid-sharding 4:46 1 tiles are given 1 devices\n"},
+      {sharded("{devices=[2,2]0,1,2,3,4}"), "invalid-sharding 4:46 4 tiles are given 5 devices\n"},
+      {sharded("{devices=[]<=[1]}"),
+       "invalid-sharding 4:46 the numbers of tiles must be positive and their product fit 63 "
+       "bits\n"},
+      {sharded("{devices=[2,2]<=[2,2]T(0,2)}"),
+       "invalid-sharding 4:59 T(0,2) does not order 2 axes\n"},
+      {sharded("{devices=[2,2]<=[2,2]T(0)}"), "invalid-sharding 4:59 T(0) does not order 2 axes\n"},
+      {sharded("{{replicated},}"),
+       "expected-token 4:51 expected '{' before the sharding, got '}'\n"},
+      {sharded("{{{replicated}}}"),
+       "invalid-sharding 4:38 a tuple's shardings are a flat list, one a leaf\n"},
+      {sharded("{mesh['a'=2]}"),
+       "expected-token 4:49 expected '[' around the dimensions, got '}'\n"},
+      {sharded("{mesh['a'=2], [{?, 'a'}]}"),
+       "expected-token 4:56 expected '}' behind '?', got ''a''\n"},
+      {sharded("{mesh['a'=2], [{'c'}]}"), "invalid-mesh 4:53 the mesh has no axis 'c'\n"},
+      {sharded("{mesh['a'=2], device_ids=(0,1,2), [{'a'}]}"),
+       "invalid-mesh 4:62 the mesh has axes of 2, and 3 devices\n"},
+      {sharded("{maximal_mesh[device_id=5], [{}]}"),
+       "expected-token 4:65 expected 'metadata=', got '['\n"},
+  });
+}
+
+TEST_CASE("values in braces have a grammar, and are spaced as XLA does") {
+  auto line = [](const std::string& rest) { return "p = (f32[2], f32[3]) parameter(0), " + rest; };
+  auto kept = [&](const std::string& written, const std::string& printed) {
+    return Form{line(written), "%p = (f32[2]{0}, f32[3]{0}) parameter(0), " + printed};
+  };
+  auto exp = [](const std::string& rest) {
+    return "p = f32[] parameter(0)\ne = f32[] exponential(p), result_accuracy=" + rest;
+  };
+  check_roots({
+      kept("origin={ ({'a' {0,}},{\"b\"}) }", "origin={({\"a\" {0}}, {\"b\"})}"),
+      kept("origin={({}, {\"b\"})}", "origin={({}, {\"b\"})}"),
+      kept("origin={[synthetic_call]}", "origin={[synthetic_call]}"),
+      kept("statistics={visualizing_index=1, a=2, b=-1.5}",
+           "statistics={visualizing_index=1,a=2,b=-1.5}"),
+      kept("metadata={profile_type={ 1 } ,op_name=\"x\"}",
+           "metadata={op_name=\"x\" profile_type={1}}"),
+      kept("parameter_replication={true,false}", "parameter_replication={true,false}"),
+      {exp("{mode=HIGHEST}"), "%e = f32[] exponential(%p), result_accuracy={mode=highest}"},
+      {exp("{tolerance={rtol=0.5, ulps=2}}"),
+       "%e = f32[] exponential(%p), result_accuracy={tolerance={rtol=0.5,ulps=2}}"},
+      {line("origin={[synthetic]}"),
+       "expected-token 4:45 expected 'synthetic_call', got 'synthetic'\n"},
+      {line("origin={\"a\"}"),
+       "expected-token 4:44 expected '{\"name\"}', a tuple of those, or '[synthetic_call]', got "
+       "'\"a\"'\n"},
+      {line("origin={({\"a\"}}"), "invalid-value 4:43 a tuple in the origin is not closed\n"},
+      {line("statistics={visualizing_index=1.5}"),
+       "expected-token 4:66 expected the index of a statistic, got '1.5'\n"},
+      {line("statistics={visualizing_index=1,a=inf}"),
+       "expected-token 4:70 expected a finite number, got 'inf'\n"},
+      {line("metadata={profile_type={4}}"),
+       "invalid-value 4:59 there is no type 4 of a profile: they are 0 to 3\n"},
+      {line("parameter_replication=true"),
+       "expected-token 4:58 expected '{' around the values, got 'true'\n"},
+      {"p = f32[2] parameter(0)\nq = f32[2] negate(p), control-predecessors={}",
+       "invalid-value 5:44 the list is empty\n"},
+      {"p = f32[2] parameter(0)\nq = f32[2] negate(p), parameter_replication={true}",
+       "unknown-attribute 5:23 'negate' takes no attribute 'parameter_replication'\n"},
+      {exp("{mode=high}"), "expected-token 5:49 expected 'default' or 'highest', got 'high'\n"},
+      {exp("{0.5}"), "expected-token 5:44 expected 'mode=' or 'tolerance=', got '0.5'\n"},
+      {exp("{tolerance={foo=1}}"),
+       "expected-token 5:55 expected 'atol=', 'rtol=' or 'ulps=', got 'foo='\n"},
+  });
+}
+
+TEST_CASE("the table of origins to recover holds modules") {
+  const std::string kRest = "\nENTRY e { p = f32[] parameter(0) }";
+  auto header = [](const std::string& table) {
+    return "HloModule m, origin_recovery_table=" + table;
+  };
+  check_forms({
+      {header("{ {\"a\"} : {\"b\" {1}} }") + kRest, "%p = f32[] parameter(0)"},
+      {header("{ {\"a\"} : {\"b\"}, \"ENTRY e { c = f32[] constant(1) }\" }") + kRest,
+       "%p = f32[] parameter(0)"},
+      {header("{ a }") + kRest,
+       "expected-token 1:38 expected '{' before a value's origin, got 'a'\n"},
+  });
+  Parsed broken(header("{ {\"a\"} : {\"b\"}, \"x\" }") + kRest);
+  REQUIRE(!broken.module);
+  CHECK(broken.diagnostics.all()[0].message == "the recovery module can't be read");
+}
+
+TEST_CASE("shapes") {
+  check_roots({
+      {"p = f32[2] parameter(0)\nq = f32[2] {0} negate(f32[2] {0} p)", "%q = f32[2]{0} negate(%p)"},
+      {"p = f32[2] parameter(0)\nq = f32[2] negate(f32[<=2] p)", "%q = f32[2]{0} negate(%p)"},
+      {"p = f32[2] parameter(0)\nq = f32[2] negate(f32[?] p)", "%q = f32[2]{0} negate(%p)"},
+      {"p = f32[2]{0:D(C+~)} parameter(0)", "%p = f32[2]{0} parameter(0)"},
+      {"p = f32[2]{0:D(X)} parameter(0)",
+       "expected-token 4:16 expected a level type: D, C, S or H, got 'X'\n"},
+      {"p = f32[2]{0:T(-2)} parameter(0)", "invalid-layout 4:16 a tile's size can't be negative\n"},
+      {"p = f32[2]{0:L(0)} parameter(0)", "invalid-layout 4:14 the alignment must be positive\n"},
+      {"p = token[]{} parameter(0)", "expected-token 4:12 expected an opcode, got '{'\n"},
+  });
+}
+
 TEST_CASE("integers in literals wrap as in XLA") {
   check_roots({
       {"c = u64[2] constant({-1, 18446744073709551615})",
@@ -85,8 +203,8 @@ TEST_CASE("rows of stack-frame tables have their values in any order") {
   auto module = [](const std::string& location) {
     return "HloModule m\nFileNames\n1 \"a\"\nFunctionNames\n1 \"f\"\nFileLocations\n1 {" +
            location +
-           "}\nStackFrames\n1 {parent_frame_id=1 file_location_id=1}\n"
-           "ENTRY e { p = f32[] parameter(0) }";
+           "}\nStackFrames\n1 {parent_frame_id=1 file_location_id=1}\nENTRY e { p = f32[] "
+           "parameter(0) }";
   };
   const std::string kIds = "file_name_id=1, function_name_id=1 ";
   const std::string kRoot = "%p = f32[] parameter(0)";

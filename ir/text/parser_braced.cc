@@ -1,0 +1,197 @@
+// Values in braces that are kept as text: where an instruction came from, statistics, accuracy.
+// Their grammar is checked, and the text is spaced as XLA prints it.
+#include <fmt/format.h>
+
+#include "ir/text/strings.h"
+#include "ir/text/text_parser.h"
+
+namespace minihlo::internal {
+
+bool TextParser::read_braced(Attribute& attribute) {
+  std::string text;
+  bool ok;
+  switch (attribute.id) {
+    case AttributeId::origin:
+      ok = parse_original_value(text);
+      break;
+    case AttributeId::origin_recovery_table:
+      ok = parse_recovery_table(text);
+      break;
+    case AttributeId::statistics:
+      ok = parse_statistics(text);
+      break;
+    case AttributeId::result_accuracy:
+      ok = parse_result_accuracy(text);
+      break;
+    case AttributeId::profile_type:
+      ok = parse_profile_types(text);
+      break;
+    default: {
+      JsonText json;
+      if (!at(TokenKind::kLeftBrace)) return fail_expected("'{'");
+      if (!parse_json_text(json)) return false;
+      attribute.data = json.text.data();
+      attribute.size = static_cast<uint32_t>(json.text.size());
+      return true;
+    }
+  }
+  if (!ok) return false;
+  std::string_view kept = arena().copy_string(text);
+  attribute.data = kept.data();
+  attribute.size = static_cast<uint32_t>(kept.size());
+  return true;
+}
+
+// {"name" {0,1}}, {"name"} or {}: a leaf of what another instruction gave.
+bool TextParser::parse_original_array(std::string& text) {
+  if (!expect(TokenKind::kLeftBrace, "before a value's origin")) return false;
+  text += '{';
+  if (at(TokenKind::kString)) {
+    text += fmt::format("\"{}\"", token().text);
+    lexer_.advance();
+    std::span<const int64_t> index;
+    if (at(TokenKind::kLeftBrace) && !parse_shape_index(index)) return false;
+    if (!index.empty()) text += fmt::format(" {{{}}}", fmt::join(index, ","));
+  }
+  text += '}';
+  return expect(TokenKind::kRightBrace, "behind a value's origin");
+}
+
+// {({"a"}, ({}, {"b" {0}}))}: the tree of the shape. Or {[synthetic_call]}.
+bool TextParser::parse_original_value(std::string& text) {
+  const Token open = token();
+  if (!expect(TokenKind::kLeftBrace, "before the origin")) return false;
+  text += '{';
+  if (accept(TokenKind::kLeftSquare)) {
+    if (!accept_word("synthetic_call")) return fail_expected("'synthetic_call'");
+    text += "[synthetic_call]}";
+    return expect(TokenKind::kRightSquare, "behind 'synthetic_call'") &&
+           expect(TokenKind::kRightBrace, "behind the origin");
+  }
+  int64_t depth = 0;
+  while (!at(TokenKind::kRightBrace)) {
+    if (at(TokenKind::kLeftBrace)) {
+      if (!parse_original_array(text)) return false;
+    } else if (accept(TokenKind::kLeftParen)) {
+      text += '(';
+      ++depth;
+    } else if (depth > 0 && accept(TokenKind::kRightParen)) {
+      text += ')';
+      --depth;
+    } else if (depth > 0 && accept(TokenKind::kComma)) {
+      text += ", ";
+    } else {
+      return fail_expected("'{\"name\"}', a tuple of those, or '[synthetic_call]'");
+    }
+  }
+  if (depth > 0) {
+    return fail("invalid-value", open.location(), "a tuple in the origin is not closed");
+  }
+  lexer_.advance();
+  text += '}';
+  return true;
+}
+
+// { {"a"} : {"b"}, "a module" {"c"} : {"d"} }
+bool TextParser::parse_recovery_table(std::string& text) {
+  if (!expect(TokenKind::kLeftBrace, "before the table")) return false;
+  text += '{';
+  while (!accept(TokenKind::kRightBrace)) {
+    text += text.size() > 1 ? "\n" : "";
+    if (!parse_original_array(text)) return false;
+    text += " : ";
+    if (!expect(TokenKind::kColon, "behind the value that was replaced")) return false;
+    if (!parse_original_array(text)) return false;
+    if (!accept(TokenKind::kComma)) continue;
+    const Token place = token();
+    std::string_view recovery;
+    if (!expect_string(recovery, "a module in quotes")) return false;
+    auto source = Source::from_string("recovery module", std::string(recovery));
+    Diagnostics nested(source, 1);
+    if (!parse_text(source, nested)) {
+      fail("invalid-value", place.location(), "the recovery module can't be read");
+      last_error_->notes.push_back({nested.to_string(), {}});
+      return false;
+    }
+    text += ", ";
+    text += lexer_.text().substr(place.offset, place.length);
+  }
+  text += '}';
+  return true;
+}
+
+// {visualizing_index=1,name=33,other=4.5}
+bool TextParser::parse_statistics(std::string& text) {
+  if (!expect(TokenKind::kLeftBrace, "before the statistics")) return false;
+  text += '{';
+  bool first = true;
+  while (first ? !at(TokenKind::kRightBrace) : accept(TokenKind::kComma)) {
+    if (!at(TokenKind::kKey)) return fail_expected("a name followed by '='");
+    text += fmt::format("{}{}=", first ? "" : ",", token().text);
+    lexer_.advance();
+    const bool real = at_word("nan") || (at(TokenKind::kDecimal) && token().text != "-inf");
+    if (!at(TokenKind::kInteger) && (first || !real)) {
+      return fail_expected(first ? "the index of a statistic" : "a finite number");
+    }
+    text += token().text;
+    lexer_.advance();
+    first = false;
+  }
+  text += '}';
+  return expect(TokenKind::kRightBrace, "behind the statistics");
+}
+
+// {mode=highest} or {tolerance={atol=1e-6,rtol=1e-6,ulps=4}}
+bool TextParser::parse_result_accuracy(std::string& text) {
+  if (!expect(TokenKind::kLeftBrace, "before the accuracy")) return false;
+  if (accept_key("mode")) {
+    const std::string mode = lower_case(token().text);
+    if (!at(TokenKind::kWord) || (mode != "default" && mode != "highest")) {
+      return fail_expected("'default' or 'highest'");
+    }
+    text += fmt::format("{{mode={}}}", mode);
+    lexer_.advance();
+    return expect(TokenKind::kRightBrace, "behind the accuracy");
+  }
+  if (!accept_key("tolerance")) return fail_expected("'mode=' or 'tolerance='");
+  text += "{tolerance={";
+  bool first = true;
+  auto bound = [&] {
+    if (!at(TokenKind::kKey) ||
+        (token().text != "atol" && token().text != "rtol" && token().text != "ulps")) {
+      return fail_expected("'atol=', 'rtol=' or 'ulps='");
+    }
+    text += fmt::format("{}{}=", first ? "" : ",", token().text);
+    first = false;
+    lexer_.advance();
+    if (!at(TokenKind::kInteger) && !at(TokenKind::kDecimal) && !at_word("inf") &&
+        !at_word("nan")) {
+      return fail_expected("a number");
+    }
+    text += token().text;
+    lexer_.advance();
+    return true;
+  };
+  if (!parse_list(TokenKind::kLeftBrace, TokenKind::kRightBrace, "around the tolerance", bound)) {
+    return false;
+  }
+  text += "}}";
+  return expect(TokenKind::kRightBrace, "behind the accuracy");
+}
+
+// {1}: window, flag, integer (1 to 3) or none of these (0).
+bool TextParser::parse_profile_types(std::string& text) {
+  const Token place = token();
+  std::vector<int64_t> types;
+  if (!parse_int_list(TokenKind::kLeftBrace, TokenKind::kRightBrace, types)) return false;
+  for (int64_t type : types) {
+    if (type < 0 || type > 3) {
+      return fail("invalid-value", place.location(),
+                  fmt::format("there is no type {} of a profile: they are 0 to 3", type));
+    }
+  }
+  text += fmt::format("{{{}}}", fmt::join(types, ","));
+  return true;
+}
+
+}  // namespace minihlo::internal
