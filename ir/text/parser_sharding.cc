@@ -42,21 +42,18 @@ bool TextParser::read_sharding(Attribute& attribute) {
   return true;
 }
 
-bool TextParser::parse_sharding(const Sharding*& sharding) {
-  Nesting nesting(*this);
-  if (!nesting.ok() || !expect(TokenKind::kLeftBrace, "before the sharding")) return false;
+bool TextParser::parse_sharding(const Sharding*& sharding, bool leaf) {
+  if (!expect(TokenKind::kLeftBrace, "before the sharding")) return false;
   Sharding made;
-  if (at(TokenKind::kLeftBrace) || at(TokenKind::kRightBrace)) {
+  if (leaf && at(TokenKind::kLeftBrace)) {
+    return fail("invalid-sharding", token().location(),
+                "a tuple's shardings are a flat list, one a leaf");
+  }
+  if (!leaf && (at(TokenKind::kLeftBrace) || at(TokenKind::kRightBrace))) {
     made.form = Sharding::Form::kTuple;
     std::vector<const Sharding*> elements;
-    // The leaves of a tuple: they don't nest.
     while (!elements.empty() || !at(TokenKind::kRightBrace)) {
-      const Token place = token();
-      if (!parse_sharding(elements.emplace_back())) return false;
-      if (elements.back()->form == Sharding::Form::kTuple) {
-        return fail("invalid-sharding", place.location(),
-                    "a tuple's shardings are a flat list, one a leaf");
-      }
+      if (!parse_sharding(elements.emplace_back(), true)) return false;
       if (!accept(TokenKind::kComma)) break;
     }
     made.elements = arena().copy(elements);

@@ -178,7 +178,8 @@ class TextParser {
   bool parse_json_text(JsonText& json);
 
   // parser_sharding.cc
-  bool parse_sharding(const Sharding*& sharding);
+  /// A leaf is part of a tuple, and no tuple itself.
+  bool parse_sharding(const Sharding*& sharding, bool leaf = false);
   bool parse_single_sharding(Sharding& sharding);
   bool parse_tiles(Sharding& sharding);
   bool parse_axis_order(size_t rank, std::span<const int64_t>& order);
@@ -245,7 +246,7 @@ class TextParser {
   void note_suggestion(std::string_view word, const std::vector<std::string_view>& candidates);
   std::string describe(const Token& token) const;
 
-  /// Bounds the depth of what nests: shapes, operands, bodies, shardings.
+  /// Bounds the depth of what nests: shapes, operands, bodies, literals.
   class Nesting {
    public:
     explicit Nesting(TextParser& parser) : parser_(parser) { ++parser_.depth_; }

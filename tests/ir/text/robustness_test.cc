@@ -119,7 +119,6 @@ TEST_CASE("what nests too deeply is refused") {
         module_with("a = " + repeat("(", depth) + repeat(")", depth) + " parameter(0)"),
         module_with("a = f32[] parameter(0)\nb = f32[] " + repeat("negate(", depth) + "a" +
                     repeat(")", depth)),
-        module_with("a = f32[] parameter(0), sharding=" + repeat("{", depth) + repeat("}", depth)),
         module_with("a = " + repeat("(", depth) + repeat(")", depth) + " constant(" +
                     repeat("(", depth) + repeat(")", depth) + ")"),
     };

@@ -98,7 +98,7 @@ TEST_CASE("shardings") {
       {sharded("{{replicated},}"),
        "expected-token 4:51 expected '{' before the sharding, got '}'\n"},
       {sharded("{{{replicated}}}"),
-       "invalid-sharding 4:38 a tuple's shardings are a flat list, one a leaf\n"},
+       "invalid-sharding 4:39 a tuple's shardings are a flat list, one a leaf\n"},
       {sharded("{mesh['a'=2]}"),
        "expected-token 4:49 expected '[' around the dimensions, got '}'\n"},
       {sharded("{mesh['a'=2], [{?, 'a'}]}"),
