@@ -15,6 +15,14 @@ constexpr AttributeInfo kAttributes[] = {
 
 const AttributeInfo& info(AttributeId id) { return kAttributes[static_cast<size_t>(id)]; }
 
+std::vector<AttributeId> attributes_named(std::string_view text) {
+  std::vector<AttributeId> ids;
+  for (int id = 0; id < kAttributeCount; ++id) {
+    if (!text.empty() && kAttributes[id].text == text) ids.push_back(static_cast<AttributeId>(id));
+  }
+  return ids;
+}
+
 std::string_view word(AttributeId id, int64_t index) {
   std::string_view words = info(id).words;
   for (; index > 0; --index) words.remove_prefix(words.find(' ') + 1);

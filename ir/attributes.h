@@ -13,6 +13,7 @@
 #include <span>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "ir/device_groups.h"
 #include "ir/literal.h"
@@ -32,6 +33,14 @@ enum class AttributeId : uint8_t {
 #undef ATTRIBUTE
 #undef WORD_ATTRIBUTE
 };
+
+inline constexpr int kAttributeCount = 0
+#define ATTRIBUTE(id, text, kind) +1
+#define WORD_ATTRIBUTE(id, text, type, words) +1
+#include "ir/attributes.def"
+#undef ATTRIBUTE
+#undef WORD_ATTRIBUTE
+    ;
 
 // Words. An enumerator's position is that of its word in attributes.def.
 enum class CollectiveMode : uint8_t {
@@ -222,6 +231,8 @@ struct AttributeInfo {
   std::string_view words;  // of kEnum: blank-separated
 };
 const AttributeInfo& info(AttributeId id);
+/// All attributes that HLO text calls `text`: different opcodes may take different ones of a name.
+std::vector<AttributeId> attributes_named(std::string_view text);
 /// Word number `index` of an enumerated attribute.
 std::string_view word(AttributeId id, int64_t index);
 /// The value that an absent attribute stands for where that is a number or truth value: 1 for

@@ -1,7 +1,12 @@
 // minihlo print: parse, and print in another form.
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "ir/text/printer.h"
 #include "tools/command.h"
 #include "tools/module_file.h"
+#include "tools/print_part.h"
 
 namespace minihlo {
 namespace {
@@ -14,11 +19,13 @@ class Print : public Command {
         .summary = "print a module again",
         .description =
             "Reads FILE without verifying it and prints it as XLA would. What is printed parses\n"
-            "again to the same module, unless --elide-constants cuts constants out.",
+            "again to the same module, but for what options leave out.",
         .examples =
-            "  minihlo print a.hlo                       in the canonical form\n"
-            "  minihlo print a.hlo --short               without what a reader skips\n"
-            "  minihlo print a.hlo --no-metadata -o b.hlo",
+            "  minihlo print a.hlo                          as XLA prints\n"
+            "  minihlo print a.hlo --short                  without what a reader skips\n"
+            "  minihlo print a.hlo --canonical | sha256sum  to compare modules but for names\n"
+            "  minihlo print a.hlo --without=sharding --no-metadata -o b.hlo\n"
+            "  minihlo print a.hlo --around=dot.5 --hops=2  what is near an instruction",
     };
   }
 
@@ -27,37 +34,97 @@ class Print : public Command {
     arguments.option("-o,--output", "F", output_, "write to F instead of standard output");
     arguments.choice("--format", format_, {"text"}, "the form to print (default: text)");
     arguments.flag("--short", short_,
-                   "no metadata, backend_config, computation signatures, % and index comments");
+                   "no metadata, control-predecessors, computation signatures, % and index "
+                   "comments (XLA's ShortParsable)");
+    arguments.flag("--canonical", canonical_,
+                   "--short, without backend_config, with control-predecessors, and names that "
+                   "only count: equal graphs are printed alike");
     arguments.flag("--no-metadata", no_metadata_, "leave out metadata and stack-frame tables");
     arguments.flag("--no-backend-config", no_backend_config_, "leave out backend_config");
-    arguments.flag("--elide-constants", elide_constants_,
-                   "print constants of more than 10 elements as {...}");
+    arguments.option("--without", "KEY", without_, "leave out attributes of this name");
+    arguments.flag("--no-layouts", no_layouts_, "leave out layouts of results and operands");
+    arguments.flag("--elide-constants", elide_constants_, "short for --elide-above=10");
+    arguments.option("--elide-above", "N", options_.largest_constant,
+                     "print array constants of more than N elements as {...}", 0);
     arguments.flag("--operand-shapes", options_.operand_shapes, "print shapes of operands too");
+    arguments.flag("--full-bodies", options_.full_bodies,
+                   "write called computations out where they are called, too");
+    arguments.flag("--no-async-sugar", no_async_sugar_,
+                   "print async-start and the computation it calls in place of X-start");
+    arguments.option("--computation", "NAME", computation_, "print one computation alone");
+    arguments.option("--around", "NAME", around_,
+                     "print an instruction alone, with those that are near it");
+    arguments.option("--hops", "N", hops_, "how near, in operands and users (default: 1)", 0);
   }
 
   ExitCode run() override {
     std::unique_ptr<Module> module = load_module(file_);
-    if (!module) return ExitCode::kInvalid;
-    if (short_) {
-      options_.program_shape = false;
-      options_.percent = false;
-      options_.index_comments = false;
+    if (!module || !settle_options()) return ExitCode::kInvalid;
+    std::string text;
+    std::string wrong;
+    if (!around_.empty()) {
+      wrong = print_around(*module, around_, hops_, options_, text);
+    } else if (!computation_.empty()) {
+      wrong = print_computation(*module, computation_, options_, text);
+    } else {
+      text = print_text(*module, options_);
     }
-    options_.metadata = !short_ && !no_metadata_;
-    options_.backend_config = !short_ && !no_backend_config_;
-    options_.large_constants = !elide_constants_;
-    return write_output(output_, print_text(*module, options_)) ? ExitCode::kOk
-                                                                : ExitCode::kInvalid;
+    if (!wrong.empty()) {
+      print_error(wrong);
+      return ExitCode::kInvalid;
+    }
+    return write_output(output_, text) ? ExitCode::kOk : ExitCode::kInvalid;
   }
 
  private:
+  // False, with an error, where an option can't be followed.
+  bool settle_options() {
+    const PrintOptions chosen = options_;
+    if (canonical_ || short_) {
+      options_ = canonical_ ? PrintOptions::canonical() : PrintOptions::short_parsable();
+      options_.operand_shapes = chosen.operand_shapes;
+      options_.full_bodies = chosen.full_bodies;
+      options_.largest_constant = chosen.largest_constant;
+    }
+    if (no_metadata_) options_.metadata = false;
+    if (no_backend_config_) options_.backend_config = false;
+    if (no_layouts_) options_.layouts = false;
+    if (no_async_sugar_) options_.async_sugar = false;
+    constexpr int64_t kXlaLargest = 10;
+    if (elide_constants_) {
+      options_.largest_constant = std::min(options_.largest_constant, kXlaLargest);
+    }
+    for (const std::string& key : without_) {
+      std::vector<AttributeId> ids = attributes_named(key);
+      if (ids.empty()) {
+        std::vector<std::string_view> known;
+        for (int id = 0; id < kAttributeCount; ++id) {
+          known.push_back(info(static_cast<AttributeId>(id)).text);
+        }
+        std::string_view meant = closest(key, known);
+        print_error(fmt::format("there is no attribute '{}'{}", key,
+                                meant.empty() ? "" : fmt::format("; did you mean '{}'?", meant)));
+        return false;
+      }
+      options_.hidden.insert(options_.hidden.end(), ids.begin(), ids.end());
+    }
+    return true;
+  }
+
   std::string file_;
   std::string output_ = "-";
   std::string format_ = "text";
   bool short_ = false;
+  bool canonical_ = false;
   bool no_metadata_ = false;
   bool no_backend_config_ = false;
+  bool no_layouts_ = false;
+  bool no_async_sugar_ = false;
   bool elide_constants_ = false;
+  std::vector<std::string> without_;
+  std::string computation_;
+  std::string around_;
+  int64_t hops_ = 1;
   PrintOptions options_;
 };
 

@@ -3,11 +3,13 @@
 //
 // Two things differ, since XLA's own form loses them: a negative zero is -0.0 (XLA reads -0 as an
 // integer), and zeros everywhere in a large array are the single value 0, which XLA reads so.
+#include <charconv>
 #include <cmath>
 #include <complex>
 #include <cstring>
 
 #include "ir/numbers.h"
+#include "ir/text/decimal.h"
 #include "ir/text/text_printer.h"
 
 namespace minihlo::internal {
@@ -38,7 +40,7 @@ constexpr int max_digits() {
 
 // A NaN's payload follows where it is not the one that `nan` stands for.
 template <class T>
-void append_nan(std::string& out, T value) {
+void append_nan(TextBuffer& out, T value) {
   uint64_t bits = 0;
   std::memcpy(&bits, &value, sizeof(T));
   bool negative;
@@ -56,38 +58,31 @@ void append_nan(std::string& out, T value) {
     quiet = uint64_t{1} << (mantissa_bits<T>() - 1);
   }
   out += negative ? "-nan" : "nan";
-  if (payload != quiet) fmt::format_to(std::back_inserter(out), "(0x{:x})", payload);
+  if (payload == quiet) return;
+  char digits[20];
+  out += "(0x";
+  out.append(digits, std::to_chars(digits, digits + sizeof(digits), payload, 16).ptr);
+  out += ')';
 }
 
 template <class T>
-void append_float(std::string& out, T value) {
+void append_float(TextBuffer& out, T value) {
   const auto wide = static_cast<double>(value);
   if (std::isnan(wide)) return append_nan(out, value);
   if (wide == 0) {
     out += std::signbit(wide) ? "-0.0" : "0";
-    return;
-  }
-  char digits[40];
-  auto print = [&](int precision) {
-    return std::to_chars(digits, digits + sizeof(digits), wide, std::chars_format::general,
-                         precision)
-        .ptr;
-  };
-  char* end;
-  if constexpr (IsMiniFloat<T>::value) {
-    end = print(max_digits<T>());
+  } else if (std::isinf(wide)) {
+    out += wide < 0 ? "-inf" : "inf";
+  } else if constexpr (IsMiniFloat<T>::value) {
+    char* to = out.room(kDecimalSize);
+    out.commit(write_decimal<max_digits<T>()>(to, static_cast<float>(value)));
   } else {
-    // Fewer digits where they do.
-    end = print(std::numeric_limits<T>::digits10);
-    T again{};
-    std::from_chars(digits, end, again);
-    if (again != value) end = print(max_digits<T>());
+    out.commit(write_decimal(out.room(kDecimalSize), value));
   }
-  out.append(digits, end);
 }
 
 template <class T>
-void append_element(std::string& out, const T& value, bool scalar) {
+void append_element(TextBuffer& out, const T& value, bool scalar) {
   if constexpr (std::is_same_v<T, Pred>) {
     if (scalar) {
       out += value ? "true" : "false";
@@ -103,26 +98,28 @@ void append_element(std::string& out, const T& value, bool scalar) {
   } else if constexpr (IsMiniFloat<T>::value || std::is_floating_point_v<T>) {
     append_float(out, value);
   } else if constexpr (std::is_same_v<T, uint64_t>) {
-    char digits[24];
-    out.append(digits, std::to_chars(digits, digits + sizeof(digits), value).ptr);
+    out.append_number(value);
   } else {
-    append_number(out, static_cast<int64_t>(value));
+    out.append_number(static_cast<int64_t>(value));
   }
 }
 
 template <class T>
 class ArrayPrinter {
  public:
-  ArrayPrinter(std::string& out, const Literal& literal) : out_(out), literal_(literal) {}
+  ArrayPrinter(TextBuffer& out, const Literal& literal)
+      : out_(out),
+        shape_(*literal.shape),
+        next_(literal.bytes.data()),
+        step_(literal.form == Literal::Form::kSplat ? 0 : sizeof(T)) {}
 
   void print(int64_t dim = 0) {
-    const Shape& shape = *literal_.shape;
-    const int64_t size = shape.dim(dim);
-    const bool innermost = dim + 1 == shape.rank();
-    const bool padded = shape.rank() > 1 && (!innermost || size > 1);
+    const int64_t size = shape_.dim(dim);
+    const bool innermost = dim + 1 == shape_.rank();
+    const bool padded = shape_.rank() > 1 && (!innermost || size > 1);
     out_ += '{';
     if (padded) out_ += ' ';
-    if (padded && !innermost && dim > 0 && shape.rank() > 3) append_position(dim);
+    if (padded && !innermost && dim > 0 && shape_.rank() > 3) append_position(dim);
     for (int64_t i = 0; i < size; ++i) {
       if (i > 0) out_ += ", ";
       if (innermost) {
@@ -139,16 +136,22 @@ class ArrayPrinter {
  private:
   T next() {
     T value;
-    std::memcpy(static_cast<void*>(&value), literal_.element_bytes(done_++).data(), sizeof(T));
+    std::memcpy(static_cast<void*>(&value), next_, sizeof(T));
+    next_ += step_;
     return value;
   }
   void append_position(int64_t dim) {
-    fmt::format_to(std::back_inserter(out_), "/*i{}={}*/ ", dim - 1, index_);
+    out_ += "/*i";
+    out_.append_number(dim - 1);
+    out_ += '=';
+    out_.append_number(index_);
+    out_ += "*/ ";
   }
 
-  std::string& out_;
-  const Literal& literal_;
-  int64_t done_ = 0;
+  TextBuffer& out_;
+  const Shape& shape_;
+  const std::byte* next_;
+  const size_t step_;
   int64_t index_ = 0;
 };
 
@@ -161,7 +164,7 @@ bool is_zero(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-void append_literal(std::string& out, const Literal& literal) {
+void append_literal(TextBuffer& out, const Literal& literal, int64_t largest) {
   switch (literal.form) {
     case Literal::Form::kElided:
       out += "{...}";
@@ -171,7 +174,7 @@ void append_literal(std::string& out, const Literal& literal) {
       bool first = true;
       for (const Literal* element : literal.elements) {
         if (!std::exchange(first, false)) out += ", ";
-        append_literal(out, *element);
+        append_literal(out, *element, largest);
       }
       out += " )";
       return;
@@ -181,6 +184,10 @@ void append_literal(std::string& out, const Literal& literal) {
       break;
   }
   const Shape& shape = *literal.shape;
+  if (shape.rank() > 0 && shape.element_count() > largest) {
+    out += "{...}";
+    return;
+  }
   dispatch(shape.element_type(), [&]<class T>(std::type_identity<T>) {
     auto single = [&](bool scalar) {
       T value;

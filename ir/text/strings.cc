@@ -87,36 +87,38 @@ bool unescape(std::string_view text, std::string& out) {
   return true;
 }
 
-void append_escaped(std::string& out, std::string_view text) {
-  for (char c : text) {
+void append_escaped(internal::TextBuffer& out, std::string_view text) {
+  size_t done = 0;
+  for (size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (c >= ' ' && c < '\x7f' && c != '"' && c != '\'' && c != '\\') continue;
+    out += text.substr(done, at - done);
+    done = at + 1;
+    out += '\\';
     switch (c) {
       case '\n':
-        out += "\\n";
+        out += 'n';
         break;
       case '\r':
-        out += "\\r";
+        out += 'r';
         break;
       case '\t':
-        out += "\\t";
+        out += 't';
         break;
       case '"':
       case '\'':
       case '\\':
-        out += '\\';
         out += c;
         break;
-      default:
-        if (c >= ' ' && c < '\x7f') {
-          out += c;
-        } else {
-          auto byte = static_cast<unsigned char>(c);
-          out += '\\';
-          out += static_cast<char>('0' + (byte >> 6));
-          out += static_cast<char>('0' + ((byte >> 3) & 7));
-          out += static_cast<char>('0' + (byte & 7));
-        }
+      default: {
+        auto byte = static_cast<unsigned char>(c);
+        out += static_cast<char>('0' + (byte >> 6));
+        out += static_cast<char>('0' + ((byte >> 3) & 7));
+        out += static_cast<char>('0' + (byte & 7));
+      }
     }
   }
+  out += text.substr(done);
 }
 
 }  // namespace minihlo

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "ir/text/text_buffer.h"
+
 namespace minihlo {
 
 /// The offset behind the brace that closes the one at `offset`, or npos where none does. Braces
@@ -14,7 +16,7 @@ size_t end_of_braces(std::string_view text, size_t offset);
 /// Turns C escapes into what they stand for. False when one is malformed.
 bool unescape(std::string_view text, std::string& out);
 /// Appends `text` with C escapes, as XLA prints it: non-ASCII bytes in octal.
-void append_escaped(std::string& out, std::string_view text);
+void append_escaped(internal::TextBuffer& out, std::string_view text);
 
 /// The text with A to Z in lower case.
 std::string lower_case(std::string_view text);

@@ -63,7 +63,10 @@ TEST_CASE("strings") {
   CHECK_FALSE(unescape("\\777", out));
   CHECK_FALSE(unescape("\\ud800", out));
   out.clear();
-  append_escaped(out, "a\n\"'\\\x01\xC3\xA9");
+  {
+    internal::TextBuffer buffer(out);
+    append_escaped(buffer, "a\n\"'\\\x01\xC3\xA9");
+  }
   CHECK(out == R"(a\n\"\'\\\001\303\251)");
 }
 

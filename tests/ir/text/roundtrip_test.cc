@@ -368,7 +368,8 @@ TEST_CASE("options") {
       "a = f32[2] parameter(0), metadata={op_name=\"x\"}, backend_config={}\n"
       "c = f32[11] constant({1,2,3,4,5,6,7,8,9,10,11})\nROOT r = f32[2] negate(a)");
   PrintOptions options;
-  options.metadata = options.backend_config = options.large_constants = false;
+  options.metadata = options.backend_config = false;
+  options.largest_constant = 10;
   options.percent = options.program_shape = false;
   options.operand_shapes = true;
   CHECK(reprinted(text, options) == R"(HloModule m
@@ -380,6 +381,110 @@ ENTRY e {
 }
 
 )");
+}
+
+TEST_CASE("XLA's canonical form") {
+  const std::string text = R"(HloModule m, is_scheduled=true
+
+red { x = f32[] parameter(0)
+  y = f32[] parameter(1)
+  ROOT s = f32[] add(y, x) }
+
+one { ROOT b = f32[8] parameter(0) }
+
+two { b = f32[8] parameter(0)
+  ROOT c = f32[8] add(b, b) }
+
+ENTRY main {
+  i = s32[] parameter(1)
+  a = f32[8] parameter(0), metadata={op_name="x"}
+  z = f32[] constant(0), control-predecessors={i}
+  c = f32[8] conditional(i, a, a), branch_computations={one, two}, backend_config={}
+  f = f32[8] fusion(c), kind=kLoop, calls=two
+  ROOT r = f32[] reduce(f, z), dimensions={0}, to_apply=red
+})";
+  CHECK(reprinted(text, PrintOptions::xla_canonical()) == R"(HloModule m, is_scheduled=true
+
+red {
+  tmp_0 = f32[] parameter(0)
+  tmp_1 = f32[] parameter(1)
+  ROOT tmp_2 = f32[] add(f32[] tmp_1, f32[] tmp_0)
+}
+
+one {
+  ROOT tmp_0 = f32[8]{0} parameter(0)
+}
+
+two {
+  tmp_0 = f32[8]{0} parameter(0)
+  ROOT tmp_1 = f32[8]{0} add(f32[8]{0} tmp_0, f32[8]{0} tmp_0)
+}
+
+ENTRY main {
+  tmp_0 = s32[] parameter(1)
+  tmp_1 = f32[8]{0} parameter(0)
+  tmp_2 = f32[] constant(0)
+  tmp_3 = f32[8]{0} conditional(s32[] tmp_0, f32[8]{0} tmp_1, f32[8]{0} tmp_1), branch_computations={
+  {
+    ROOT tmp_0 = f32[8]{0} parameter(0)
+  },
+  {
+    tmp_0 = f32[8]{0} parameter(0)
+    ROOT tmp_1 = f32[8]{0} add(f32[8]{0} tmp_0, f32[8]{0} tmp_0)
+  }
+}
+  tmp_4 = f32[8]{0} fusion(f32[8]{0} tmp_3), kind=kLoop, calls=
+  {
+    tmp_0 = f32[8]{0} parameter(0)
+    ROOT tmp_1 = f32[8]{0} add(f32[8]{0} tmp_0, f32[8]{0} tmp_0)
+  }
+  ROOT tmp_5 = f32[] reduce(f32[8]{0} tmp_4, f32[] tmp_2), dimensions={0}, to_apply=
+  {
+    tmp_0 = f32[] parameter(1)
+    tmp_1 = f32[] parameter(0)
+    ROOT tmp_2 = f32[] add(f32[] tmp_0, f32[] tmp_1)
+  }
+}
+
+)");
+}
+
+TEST_CASE(
+    "the canonical form is the same for modules that differ in names alone, and is read again") {
+  const std::string one = R"(HloModule a
+add { x = f32[] parameter(0)
+  y = f32[] parameter(1)
+  ROOT s = f32[] add(x, y) }
+ENTRY e { p = f32[8] parameter(0), metadata={op_name="x"}
+  z = f32[] constant(0)
+  ROOT r = f32[] reduce(p, z), dimensions={0}, to_apply=add, backend_config={} }
+)";
+  const std::string other = R"(HloModule b
+sum.5 { s = f32[] parameter(0)
+  x = f32[] parameter(1)
+  ROOT y = f32[] add(s, x) }
+ENTRY e.1 { p.1 = f32[8] parameter(0)
+  z.1 = f32[] constant(0)
+  ROOT r = f32[] reduce(p.1, z.1), dimensions={0}, to_apply=sum.5 }
+)";
+  const std::string canonical = reprinted(one, PrintOptions::canonical());
+  CHECK(reprinted(other, PrintOptions::canonical()) == canonical);
+  CHECK(reprinted(canonical, PrintOptions::canonical()) == canonical);
+}
+
+TEST_CASE("bodies that would make a text of any length are named") {
+  // Each computation calls the one before twice, fifty times over.
+  std::string text = "HloModule m\nc0 { ROOT a = f32[] parameter(0) }\n";
+  for (int i = 1; i <= 50; ++i) {
+    text += fmt::format(
+        "c{0} {{ p = f32[] parameter(0)\n q = f32[] call(p), to_apply=c{1}\n"
+        "ROOT r = f32[] call(q), to_apply=c{1} }}\n",
+        i, i - 1);
+  }
+  text += "ENTRY e { p = f32[] parameter(0)\n ROOT r = f32[] call(p), to_apply=c50 }\n";
+  PrintOptions options;
+  options.full_bodies = true;
+  CHECK(reprinted(text, options).size() < 20'000'000);
 }
 
 }  // namespace

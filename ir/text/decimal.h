@@ -1,0 +1,19 @@
+// Floating-point numbers as decimal text, digit for digit what printf's %g gives.
+#pragma once
+
+#include <cstddef>
+
+namespace minihlo::internal {
+
+/// Room that writing a number takes at most; the number itself is shorter.
+inline constexpr size_t kDecimalSize = 48;
+
+/// Writes a finite value that is not 0 as XLA does (xla/util.cc, RoundTripFpToString): %.6g (%.15g)
+/// where that reads back as the same value, else %.9g (%.17g). Returns the end of what it wrote.
+char* write_decimal(char* to, float value);
+char* write_decimal(char* to, double value);
+/// Writes a finite value that is not 0 as %.<digits>g; `digits` from 2 to 5.
+template <int digits>
+char* write_decimal(char* to, float value);
+
+}  // namespace minihlo::internal

@@ -1,0 +1,127 @@
+// Numbers are written digit for digit as printf's %g would.
+#include "ir/text/decimal.h"
+
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+
+#include <doctest/doctest.h>
+
+namespace minihlo::internal {
+namespace {
+
+std::string general(double value, int digits) {
+  char text[64];
+  return {text,
+          std::to_chars(text, text + sizeof(text), value, std::chars_format::general, digits).ptr};
+}
+
+// What XLA does: a few digits if they do, else as many as always do.
+template <class T>
+std::string expected(T value) {
+  std::string few = general(static_cast<double>(value), std::numeric_limits<T>::digits10);
+  T again{};
+  std::from_chars(few.data(), few.data() + few.size(), again);
+  return again == value ? few
+                        : general(static_cast<double>(value), std::numeric_limits<T>::max_digits10);
+}
+
+template <class T>
+std::string written(T value) {
+  char text[kDecimalSize];
+  return {text, write_decimal(text, value)};
+}
+
+template <int digits>
+std::string rounded(float value) {
+  char text[kDecimalSize];
+  return {text, write_decimal<digits>(text, value)};
+}
+
+// doctest's own bookkeeping takes longer than what is checked.
+#define CHECK_QUICKLY(a, b)        \
+  do {                             \
+    if ((a) != (b)) CHECK(a == b); \
+  } while (false)
+
+template <class T>
+void check(T value) {
+  if (!std::isfinite(value) || value == 0) return;
+  CHECK_QUICKLY(written(value), expected(value));
+}
+
+void check_rounded(float value) {
+  if (!std::isfinite(value) || value == 0) return;
+  CHECK_QUICKLY(rounded<2>(value), general(value, 2));
+  CHECK_QUICKLY(rounded<3>(value), general(value, 3));
+  CHECK_QUICKLY(rounded<4>(value), general(value, 4));
+  CHECK_QUICKLY(rounded<5>(value), general(value, 5));
+}
+
+TEST_CASE("decimals: random bit patterns") {
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 100'000; ++i) {
+    const uint64_t bits = random();
+    float narrow;
+    double wide;
+    std::memcpy(&narrow, &bits, sizeof(narrow));
+    std::memcpy(&wide, &bits, sizeof(wide));
+    check(narrow);
+    check(wide);
+    check_rounded(narrow);
+    // Of a size as in models.
+    wide = std::ldexp(1 + std::abs(std::remainder(wide, 1.0)), static_cast<int>(bits % 80) - 50);
+    check(wide);
+    check(static_cast<float>(wide));
+    check_rounded(static_cast<float>(wide));
+  }
+}
+
+TEST_CASE("decimals: short numbers, and those that lie half way between two") {
+  for (int i = -30'000; i <= 30'000; ++i) {
+    for (double scale : {1.0, 0.5, 1e-3, 1e-5, 1e3, 1e8}) {
+      check(i * scale);
+      check(static_cast<float>(i * scale));
+      check_rounded(static_cast<float>(i * scale));
+    }
+  }
+  CHECK(written(0.1f) == "0.1");
+  CHECK(written(16777216.0f) == "16777216");
+  CHECK(written(-1e-5f) == "-1e-05");
+  CHECK(written(1e30f) == "1e+30");
+  CHECK(written(2.5) == "2.5");
+  CHECK(rounded<2>(2.5f) == "2.5");
+  CHECK(rounded<2>(1.25f) == "1.2");
+  CHECK(rounded<2>(99.6f) == "1e+02");
+}
+
+TEST_CASE("decimals: powers of two and of ten, and their neighbours") {
+  for (int exponent = -1074; exponent < 1024; ++exponent) {
+    const double two = std::ldexp(1.0, exponent);
+    for (double value : {two, std::nextafter(two, 0.0), std::nextafter(two, HUGE_VAL)}) {
+      check(value);
+    }
+    const auto narrow = static_cast<float>(two);
+    for (float value : {narrow, std::nextafter(narrow, 0.0f), std::nextafter(narrow, HUGE_VALF)}) {
+      check(value);
+      check_rounded(value);
+    }
+  }
+  for (int exponent = -320; exponent < 309; ++exponent) {
+    const double ten = std::pow(10.0, exponent);
+    for (double value : {ten, std::nextafter(ten, 0.0), std::nextafter(ten, HUGE_VAL), 2 * ten}) {
+      check(value);
+    }
+    const auto narrow = static_cast<float>(ten);
+    for (float value : {narrow, std::nextafter(narrow, 0.0f), std::nextafter(narrow, HUGE_VALF)}) {
+      check(value);
+      check_rounded(value);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace minihlo::internal
