@@ -5,6 +5,7 @@
 
 #include "ir/text/printer.h"
 #include "tools/command.h"
+#include "tools/error_output.h"
 #include "tools/module_file.h"
 #include "tools/print_part.h"
 

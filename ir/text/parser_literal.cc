@@ -1,89 +1,15 @@
 // Values of constants, read straight from the text: a constant may be most of a module.
 #include <fmt/format.h>
 
-#include <cmath>
 #include <cstddef>
 #include <cstring>
 
 #include "ir/numbers.h"
-#include "ir/text/number_text.h"
+#include "ir/text/element_text.h"
 #include "ir/text/text_parser.h"
 
 namespace minihlo::internal {
 namespace {
-
-// A NaN of a float type with the sign and payload as written.
-template <class T>
-Problem make_nan(const Number& number, T& value) {
-  if constexpr (IsMiniFloat<T>::value) {
-    constexpr uint32_t kFraction = (uint32_t{1} << T::kMantissaBits) - 1;
-    uint32_t bits = T::kNaN;
-    if constexpr (T::kKind == FloatKind::kIeee) {
-      if (number.payload > kFraction) return Problem::kPayload;
-      if (number.payload != 0) bits = (bits & ~kFraction) | static_cast<uint32_t>(number.payload);
-      if (number.negative) bits |= T::kSignMask;
-    } else {
-      if (number.payload != 0) return Problem::kPayload;
-      if (T::kKind == FloatKind::kFn && number.negative) bits |= T::kSignMask;
-      // A type without NaN: XLA makes -0 of nan and 0 of -nan.
-      if (T::kKind == FloatKind::kFinite && number.negative) bits = 0;
-    }
-    value = T::from_bits(static_cast<typename T::Bits>(bits));
-  } else {
-    using Traits = IeeeTraits<T>;
-    using Bits = typename Traits::Bits;
-    constexpr Bits kFraction = (Bits{1} << Traits::kMantissaBits) - 1;
-    if (number.payload > kFraction) return Problem::kPayload;
-    Bits bits = std::bit_cast<Bits>(std::numeric_limits<T>::quiet_NaN());
-    if (number.payload != 0) bits = (bits & ~kFraction) | static_cast<Bits>(number.payload);
-    if (number.negative) bits |= ~(~Bits{0} >> 1);
-    value = std::bit_cast<T>(bits);
-  }
-  return Problem::kNone;
-}
-
-template <class T>
-Problem to_float(const Number& number, T& value) {
-  if (number.kind == Number::Kind::kNan) return make_nan(number, value);
-  const double wide = number.as_double();
-  if constexpr (IsMiniFloat<T>::value) {
-    constexpr bool kHasInfinity = T::kKind == FloatKind::kIeee;
-    if (std::isinf(wide) && !kHasInfinity && T::kKind != FloatKind::kFinite) {
-      Number nan;
-      nan.negative = wide < 0;
-      return make_nan(nan, value);
-    }
-    value = T(wide);
-    // A type without infinities and NaNs takes its largest value for what is too large.
-    bool fits = T::kKind == FloatKind::kFinite || std::isinf(wide) || T::in_range(wide);
-    return fits ? Problem::kNone : Problem::kOutOfRange;
-  } else {
-    value = static_cast<T>(wide);
-    return std::isinf(value) && !std::isinf(wide) ? Problem::kOutOfRange : Problem::kNone;
-  }
-}
-
-template <class T>
-struct IsComplex : std::false_type {};
-template <class T>
-struct IsComplex<std::complex<T>> : std::true_type {};
-
-template <class T>
-Problem to_integer(const Number& number, T& value) {
-  if (number.kind != Number::Kind::kInteger) return Problem::kNeedsInteger;
-  // XLA takes numbers from 2^63 to 2^64-1 as the bits of a signed one, and any for 64-bit types.
-  if constexpr (IsNarrowInt<T>::value) {
-    value = T(number.integer);
-    return static_cast<int64_t>(typename T::Storage(value)) == number.integer
-               ? Problem::kNone
-               : Problem::kOutOfRange;
-  } else {
-    value = static_cast<T>(number.integer);
-    return sizeof(T) == sizeof(int64_t) || static_cast<int64_t>(value) == number.integer
-               ? Problem::kNone
-               : Problem::kOutOfRange;
-  }
-}
 
 // Reads one element.
 template <class T>
