@@ -405,12 +405,6 @@ ENTRY main {
 })";
   CHECK(reprinted(text, PrintOptions::xla_canonical()) == R"(HloModule m, is_scheduled=true
 
-red {
-  tmp_0 = f32[] parameter(0)
-  tmp_1 = f32[] parameter(1)
-  ROOT tmp_2 = f32[] add(f32[] tmp_1, f32[] tmp_0)
-}
-
 one {
   ROOT tmp_0 = f32[8]{0} parameter(0)
 }
@@ -418,6 +412,12 @@ one {
 two {
   tmp_0 = f32[8]{0} parameter(0)
   ROOT tmp_1 = f32[8]{0} add(f32[8]{0} tmp_0, f32[8]{0} tmp_0)
+}
+
+red {
+  tmp_0 = f32[] parameter(0)
+  tmp_1 = f32[] parameter(1)
+  ROOT tmp_2 = f32[] add(f32[] tmp_1, f32[] tmp_0)
 }
 
 ENTRY main {
