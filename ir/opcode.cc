@@ -2,7 +2,8 @@
 
 #include <array>
 #include <string_view>
-#include <unordered_map>
+
+#include "ir/text_map.h"
 
 namespace minihlo {
 namespace {
@@ -121,23 +122,65 @@ std::string_view to_string(Family family) {
 
 std::optional<Opcode> opcode_from(std::string_view text) {
   static const auto* const table = [] {
-    auto* map = new std::unordered_map<std::string_view, Opcode>;
-    for (int i = 0; i < kOpcodeCount; ++i) (*map)[kOpcodes[i].text] = static_cast<Opcode>(i);
+    auto* map = new TextMap<Opcode>;
+    for (int i = 0; i < kOpcodeCount; ++i) map->insert(kOpcodes[i].text, static_cast<Opcode>(i));
     return map;
   }();
-  auto found = table->find(text);
-  if (found == table->end()) return std::nullopt;
-  return found->second;
+  const auto* found = table->find(text);
+  if (!found) return std::nullopt;
+  return found->value;
+}
+
+namespace {
+
+// Keys by their names. Several keys may have one, as no opcode takes more than one of them; the
+// first stands for all.
+class KeyNames {
+ public:
+  KeyNames() {
+    for (size_t i = 0; i < std::size(kAttributeIds); ++i) {
+      const auto id = static_cast<AttributeId>(i);
+      first_[i] = names_.insert(info(id).text, id).first->value;
+    }
+  }
+  // The first key of this name.
+  std::optional<AttributeId> find(std::string_view text) const {
+    const auto* found = names_.find(text);
+    if (!found) return std::nullopt;
+    return found->value;
+  }
+  const AttributeUse* find(std::span<const AttributeUse> uses, AttributeId first) const {
+    for (const AttributeUse& use : uses) {
+      if (first_[static_cast<size_t>(use.id)] == first) return &use;
+    }
+    return nullptr;
+  }
+
+ private:
+  TextMap<AttributeId> names_;
+  std::array<AttributeId, std::size(kAttributeIds)> first_{};
+};
+
+const KeyNames& key_names() {
+  static const auto* const names = new KeyNames;
+  return *names;
+}
+
+}  // namespace
+
+const AttributeUse* find_attribute_use(std::span<const AttributeUse> uses, std::string_view text) {
+  const KeyNames& names = key_names();
+  const std::optional<AttributeId> first = names.find(text);
+  return first ? names.find(uses, *first) : nullptr;
 }
 
 const AttributeUse* find_attribute_use(Opcode opcode, std::string_view text) {
-  for (const AttributeUse& use : info(opcode).attributes) {
-    if (info(use.id).text == text) return &use;
-  }
-  for (const AttributeUse& use : kCommonAttributes) {
-    if (info(use.id).text == text && use.id != AttributeId::result_accuracy) return &use;
-  }
-  return nullptr;
+  const KeyNames& names = key_names();
+  const std::optional<AttributeId> first = names.find(text);
+  if (!first) return nullptr;
+  if (const AttributeUse* own = names.find(info(opcode).attributes, *first)) return own;
+  const AttributeUse* common = names.find(kCommonAttributes, *first);
+  return common && common->id != AttributeId::result_accuracy ? common : nullptr;
 }
 
 std::span<const AttributeUse> common_attributes() { return kCommonAttributes; }

@@ -66,6 +66,9 @@ std::optional<Opcode> opcode_from(std::string_view text);
 /// The attribute that `opcode` takes under the name `text`, own or common; null if there is none.
 const AttributeUse* find_attribute_use(Opcode opcode, std::string_view text);
 
+/// The one of `uses` that is called `text`, or null.
+const AttributeUse* find_attribute_use(std::span<const AttributeUse> uses, std::string_view text);
+
 /// Attributes that any opcode takes, in the order in which they are printed.
 std::span<const AttributeUse> common_attributes();
 /// Attributes of the module header and of metadata={...}, likewise.

@@ -1,12 +1,12 @@
 #include "ir/text/lexer.h"
 
-#include <tsl/robin_set.h>
-
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <cstring>
 
 #include "ir/element_type.h"
+#include "ir/text_map.h"
 
 namespace minihlo {
 namespace {
@@ -24,6 +24,12 @@ constexpr std::array<uint8_t, 256> kClasses = [] {
 }();
 
 bool is(char c, uint8_t what) { return kClasses[static_cast<unsigned char>(c)] & what; }
+
+// The offset behind the characters of a word that go on from `at`.
+size_t end_of_word(std::string_view text, size_t at) {
+  while (at < text.size() && is(text[at], kWordPart)) ++at;
+  return at;
+}
 
 // Scanners of number forms: each returns the offset behind the form, or `begin` where it is not
 // there.
@@ -109,7 +115,29 @@ size_t scan_padding(std::string_view text, size_t begin) {
   return at;
 }
 
+// The offset of the first quote, backslash or line's end at or behind `at`, or the text's end.
+size_t skip_plain(std::string_view text, size_t at, char quote) {
+  typedef char Block __attribute__((vector_size(16)));
+  typedef int64_t Halves __attribute__((vector_size(16)));
+  for (; at + sizeof(Block) <= text.size(); at += sizeof(Block)) {
+    Block block;
+    std::memcpy(&block, text.data() + at, sizeof(Block));
+    const auto found = (Halves)((block == quote) | (block == '\\') | (block == '\n'));
+    if ((found[0] | found[1]) != 0) break;
+  }
+  while (at < text.size() && text[at] != quote && text[at] != '\\' && text[at] != '\n') ++at;
+  return at;
+}
+
 }  // namespace
+
+inline void Lexer::finish(TokenKind kind, size_t begin, size_t end) {
+  token_.kind = kind;
+  token_.offset = static_cast<uint32_t>(begin);
+  token_.length = static_cast<uint32_t>(end - begin);
+  token_.text = text_.substr(begin, end - begin);
+  position_ = end;
+}
 
 std::string_view to_string(TokenKind kind) {
   switch (kind) {
@@ -175,21 +203,14 @@ std::string_view to_string(TokenKind kind) {
   return "";
 }
 
-void Lexer::finish(TokenKind kind, size_t begin, size_t end) {
-  token_.kind = kind;
-  token_.offset = static_cast<uint32_t>(begin);
-  token_.length = static_cast<uint32_t>(end - begin);
-  token_.text = text_.substr(begin, end - begin);
-  position_ = end;
-}
-
 void Lexer::invalid(size_t begin, size_t end, const char* rule, const char* problem) {
   finish(TokenKind::kInvalid, begin, end);
   problem_rule_ = rule;
   problem_ = problem;
 }
 
-size_t Lexer::skip_blank(size_t offset) const {
+// The offset is that of a slash.
+size_t Lexer::skip_comments(size_t offset) const {
   for (;;) {
     while (offset < text_.size() && is(text_[offset], kBlank)) ++offset;
     if (offset + 1 >= text_.size() || text_[offset] != '/') return offset;
@@ -214,8 +235,7 @@ Token Lexer::peek() const {
 }
 
 void Lexer::lex_word(size_t begin) {
-  size_t end = begin + 1;
-  while (end < text_.size() && is(text_[end], kWordPart)) ++end;
+  const size_t end = end_of_word(text_, begin + 1);
   char next = at_offset(end);
   if (next == ':' || next == '=') {
     finish(next == ':' ? TokenKind::kLabel : TokenKind::kKey, begin, end + 1);
@@ -233,6 +253,20 @@ void Lexer::lex_word(size_t begin) {
 }
 
 void Lexer::lex_number(size_t begin) {
+  // Most numbers are integers in front of something that no form of number goes on with.
+  const bool minus = text_[begin] == '-';
+  const size_t first_digit = begin + minus;
+  constexpr size_t kShort = 18;  // digits that fit for certain
+  uint64_t value = 0;
+  size_t at = first_digit;
+  for (; at < text_.size() && is(text_[at], kDigit) && at < first_digit + kShort; ++at) {
+    value = value * 10 + static_cast<uint64_t>(text_[at] - '0');
+  }
+  if (at > first_digit && at < text_.size() && text_[at] != '?' && !is(text_[at], kWordPart)) {
+    finish(TokenKind::kInteger, begin, at);
+    token_.integer = minus ? -static_cast<int64_t>(value) : static_cast<int64_t>(value);
+    return;
+  }
   if (text_.substr(begin, 2) == "->") return finish(TokenKind::kArrow, begin, begin + 2);
   if (text_[begin] == '?') {
     size_t end = scan_labels(text_, begin);
@@ -284,18 +318,23 @@ void Lexer::lex_number(size_t begin) {
 void Lexer::lex_string(size_t begin) {
   const char quote = text_[begin];
   bool escaped = false;
+  bool several_lines = false;
   size_t end = begin + 1;
-  for (; end < text_.size() && text_[end] != quote; ++end) {
+  for (;; ++end) {
+    end = skip_plain(text_, end, quote);
+    if (end >= text_.size() || text_[end] == quote) break;
+    several_lines |= text_[end] == '\n';
     if (text_[end] == '\\') {
       escaped = true;
       ++end;
+      several_lines |= at_offset(end) == '\n';
     }
   }
   if (end >= text_.size()) {
     return invalid(begin, begin + 1, "unfinished-string", "the string that starts here has no end");
   }
   finish(TokenKind::kString, begin, end + 1);
-  if (token_.text.find('\n') != token_.text.npos) long_string_ = begin;
+  if (several_lines) long_string_ = begin;
   token_.text = text_.substr(begin + 1, end - begin - 1);
   token_.escaped = escaped;
 }
@@ -313,8 +352,7 @@ void Lexer::advance() {
       if (!is(at_offset(begin + 1), kWordStart)) {
         return invalid(begin, begin + 1, "invalid-name", "a name must follow '%'");
       }
-      size_t end = begin + 2;
-      while (end < text_.size() && is(text_[end], kWordPart)) ++end;
+      const size_t end = end_of_word(text_, begin + 2);
       finish(TokenKind::kName, begin, end);
       token_.text.remove_prefix(1);
       return;
@@ -371,19 +409,58 @@ void Lexer::advance() {
   invalid(begin, begin + 1, "invalid-character", "this character does not start a token");
 }
 
+namespace {
+
+class ReservedWords {
+ public:
+  ReservedWords() {
+    for (const char* word : {"true",
+                             "false",
+                             "inf",
+                             "nan",
+                             "HloModule",
+                             "ENTRY",
+                             "ROOT",
+                             "maximal",
+                             "replicated",
+                             "manual",
+                             "unreduced",
+                             "shard_as",
+                             "shard_like",
+                             "unknown",
+                             "FileNames",
+                             "FunctionNames",
+                             "token",
+                             "opaque",
+                             "last_tile_dim_replicate",
+                             "StackFrames",
+                             "FileLocations"}) {
+      add(word);
+    }
+    for (const ElementTypeInfo& type : kElementTypes) add(type.text);
+  }
+  bool contains(std::string_view word) const {
+    // Almost every name differs from all of them in its first character or length.
+    return word.size() < 32 && (lengths_[static_cast<unsigned char>(word[0])] >> word.size() & 1) &&
+           words_.find(word) != nullptr;
+  }
+
+ private:
+  void add(std::string_view word) {
+    words_.insert(word, {});
+    lengths_[static_cast<unsigned char>(word[0])] |= uint32_t{1} << word.size();
+  }
+
+  struct Nothing {};
+  TextMap<Nothing> words_;
+  std::array<uint32_t, 256> lengths_{};
+};
+
+}  // namespace
+
 bool is_reserved_word(std::string_view word) {
-  static const auto* const words = [] {
-    auto* set = new tsl::robin_set<std::string_view>{
-        "true",         "false",         "inf",        "nan",        "HloModule",
-        "ENTRY",        "ROOT",          "maximal",    "replicated", "manual",
-        "unreduced",    "shard_as",      "shard_like", "unknown",    "last_tile_dim_replicate",
-        "FileNames",    "FunctionNames", "token",      "opaque",     "StackFrames",
-        "FileLocations"};
-    for (const ElementTypeInfo& type : kElementTypes) set->insert(type.text);
-    return set;
-  }();
-  constexpr size_t kLongest = std::string_view("last_tile_dim_replicate").size();
-  return word.size() <= kLongest && words->contains(word);
+  static const auto* const words = new ReservedWords;
+  return !word.empty() && words->contains(word);
 }
 
 }  // namespace minihlo

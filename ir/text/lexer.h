@@ -74,9 +74,16 @@ class Lexer {
   }
   /// The token behind the current one.
   Token peek() const;
+  /// The character at which the token behind the current one starts; 0 at the end of the text.
+  char next_character() const { return at_offset(skip_blank(position_)); }
 
   /// The offset of the first character at or behind `offset` that is neither blank nor comment.
-  size_t skip_blank(size_t offset) const;
+  size_t skip_blank(size_t offset) const {
+    while (offset < text_.size() && (text_[offset] == ' ' || is_line_blank(text_[offset])))
+      ++offset;
+    if (offset >= text_.size() || text_[offset] != '/') return offset;
+    return skip_comments(offset);
+  }
 
   /// Behind the token that was current before this one.
   size_t previous_end() const { return previous_end_; }
@@ -92,6 +99,8 @@ class Lexer {
   void lex_word(size_t begin);
   void lex_number(size_t begin);
   void lex_string(size_t begin);
+  size_t skip_comments(size_t offset) const;
+  static bool is_line_blank(char c) { return c == '\n' || c == '\r' || c == '\t'; }
   void finish(TokenKind kind, size_t begin, size_t end);
   void invalid(size_t begin, size_t end, const char* rule, const char* problem);
   char at_offset(size_t offset) const { return offset < text_.size() ? text_[offset] : '\0'; }

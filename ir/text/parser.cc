@@ -38,8 +38,8 @@ TextParser::TextParser(std::shared_ptr<const Source> source, Diagnostics& diagno
 }
 
 std::unique_ptr<Module> TextParser::run() {
-  bool is_module = at_word("HloModule") || at_word("ENTRY") ||
-                   (at_name() && lexer_.peek().kind == TokenKind::kLeftBrace);
+  bool is_module =
+      at_word("HloModule") || at_word("ENTRY") || (at_name() && lexer_.next_character() == '{');
   if (is_module) {
     parse_module();
   } else if (at(TokenKind::kEnd)) {

@@ -71,6 +71,7 @@ bool TextParser::wrap_async_start(Draft& draft, std::vector<Instruction*>& opera
     }
   }
 
+  computation_name_clashes_.add_clash();
   Computation* wrapped = module_->add_computation("async_computation", draft.name.location());
   wrapped->set_execution_thread(thread);
   scopes_.push_back(std::make_unique<Scope>(wrapped, ++generation_));

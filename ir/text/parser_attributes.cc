@@ -124,10 +124,8 @@ bool TextParser::parse_dictionary(std::span<const AttributeUse> uses,
     accept(TokenKind::kComma);
     if (!at(TokenKind::kKey)) return fail_expected("'}' or a name followed by '='");
     const Token key = token();
-    auto found = std::find_if(uses.begin(), uses.end(), [&](const AttributeUse& use) {
-      return info(use.id).text == key.text;
-    });
-    if (found == uses.end()) {
+    const AttributeUse* found = find_attribute_use(uses, key.text);
+    if (!found) {
       fail("unknown-attribute", key.location(), fmt::format("'{}' is not known here", key.text));
       std::vector<std::string_view> known;
       for (const AttributeUse& use : uses) known.push_back(info(use.id).text);
@@ -136,7 +134,7 @@ bool TextParser::parse_dictionary(std::span<const AttributeUse> uses,
     }
     lexer_.advance();
     const Token place = token();
-    if (!add_attribute(&*found, key, attributes)) return false;
+    if (!add_attribute(found, key, attributes)) return false;
     const Attribute& added = attributes.back();
     if (info(added.id).kind == AttributeKind::kInt &&
         added.integer != static_cast<int32_t>(added.integer)) {
@@ -231,9 +229,9 @@ bool TextParser::parse_int_list(TokenKind open, TokenKind close, std::vector<int
 }
 
 bool TextParser::read_ints(Attribute& attribute) {
-  std::vector<int64_t> values;
-  if (!parse_int_list(TokenKind::kLeftBrace, TokenKind::kRightBrace, values)) return false;
-  put(attribute, arena().copy(values));
+  auto values = integer_pool_.lease();
+  if (!parse_int_list(TokenKind::kLeftBrace, TokenKind::kRightBrace, *values)) return false;
+  put(attribute, arena().copy(*values));
   return true;
 }
 
@@ -260,11 +258,11 @@ bool TextParser::read_bools(Attribute& attribute) {
 
 bool TextParser::read_int_lists(Attribute& attribute) {
   std::vector<std::span<const int64_t>> lists;
-  std::vector<int64_t> values;
+  auto values = integer_pool_.lease();
   auto element = [&] {
-    values.clear();
-    if (!parse_int_list(TokenKind::kLeftBrace, TokenKind::kRightBrace, values)) return false;
-    lists.push_back(arena().copy(values));
+    values->clear();
+    if (!parse_int_list(TokenKind::kLeftBrace, TokenKind::kRightBrace, *values)) return false;
+    lists.push_back(arena().copy(*values));
     return true;
   };
   if (!parse_list(TokenKind::kLeftBrace, TokenKind::kRightBrace, "around the lists", element)) {
@@ -338,21 +336,22 @@ bool TextParser::read_literal(Attribute& attribute) {
 
 bool TextParser::parse_computation_value(Computation*& computation) {
   if (at(TokenKind::kLeftBrace)) {
+    computation_name_clashes_.add_clash();
     computation = parse_body("_", token().location());
     return computation != nullptr;
   }
   Token name;
   if (!expect_name("the name of a computation, or its body", name)) return false;
-  auto found = computations_.find(name.text);
-  if (found == computations_.end()) {
+  const auto* found = computations_.find(name.text);
+  if (!found) {
     fail("undefined-computation", name.location(),
          fmt::format("no computation '{}' stands before this one", name.text));
     std::vector<std::string_view> known;
-    for (const auto& entry : computations_) known.push_back(entry.first);
+    for (const auto& entry : computations_) known.push_back(entry.text);
     note_suggestion(name.text, known);
     return false;
   }
-  computation = found->second;
+  computation = found->value;
   return computation != nullptr;
 }
 
@@ -392,9 +391,9 @@ bool TextParser::read_instructions(Attribute& attribute) {
 }
 
 bool TextParser::read_metadata(Attribute& attribute) {
-  std::vector<Attribute> values;
-  if (!parse_dictionary(metadata_attributes(), values)) return false;
-  put(attribute, arena().copy(values));
+  auto values = attribute_pool_.lease();
+  if (!parse_dictionary(metadata_attributes(), *values)) return false;
+  put(attribute, arena().copy(*values));
   return true;
 }
 

@@ -5,19 +5,17 @@
 
 #include "ir/shape_inference.h"
 #include "ir/text/text_parser.h"
-#include "ir/text/unique_names.h"
 
 namespace minihlo::internal {
 
 void TextParser::declare(std::string_view name, Instruction* instruction) {
   const NameEntry entry{instruction, scope().generation};
-  names_clash_ |= has_loose_number(name);
-  auto [place, inserted] = names_.insert({name, entry});
-  if (inserted) return;
-  names_clash_ = true;
-  if (place->second.generation != entry.generation) {
-    if (scopes_.size() > 1) hidden_.emplace_back(place->first, place->second);
-    place.value() = entry;
+  auto [place, inserted] = names_.insert(name, entry);
+  if (inserted) return name_clashes_.add(name);
+  name_clashes_.add_clash();
+  if (place->value.generation != entry.generation) {
+    if (scopes_.size() > 1) hidden_.emplace_back(place->text, place->value);
+    place->value = entry;
   }
 }
 
@@ -33,8 +31,7 @@ bool TextParser::parse_instruction() {
   const Token start = token();
   draft.root = accept_word("ROOT");
   current_instruction_ = {};
-  if (bare_ && scopes_.size() == 1 &&
-      !(at(TokenKind::kName) || lexer_.peek().kind == TokenKind::kEqual)) {
+  if (bare_ && scopes_.size() == 1 && !(at(TokenKind::kName) || lexer_.next_character() == '=')) {
     draft.name = start;
     draft.name.text = "_";
   } else if (!expect_name("an instruction's name", draft.name)) {
@@ -47,17 +44,17 @@ bool TextParser::parse_instruction() {
   current_instruction_ = draft.name.text;
 
   bool ok = true;
-  if (allowed_name(draft.name.text) != draft.name.text) {
+  if (!is_allowed_name(draft.name.text)) {
     ok = fail(
         "invalid-name", draft.name.location(),
         fmt::format("expected an instruction's name, and '{}' can't be a name", draft.name.text));
   }
-  auto known = names_.find(draft.name.text);
-  if (known != names_.end() && known->second.generation == scope().generation) {
+  const auto* known = names_.find(draft.name.text);
+  if (known && known->value.generation == scope().generation) {
     fail("duplicate-name", draft.name.location(),
          fmt::format("the computation has another instruction '{}'", draft.name.text));
-    if (known->second.instruction) {
-      last_error_->notes.push_back({"it is here", known->second.instruction->location()});
+    if (known->value.instruction) {
+      last_error_->notes.push_back({"it is here", known->value.instruction->location()});
     }
     ok = false;
   }
@@ -68,8 +65,8 @@ bool TextParser::parse_instruction() {
   }
   ok = parse_rest(draft) && ok;
   if (!ok) {
-    auto entry = names_.find(draft.name.text);
-    if (entry == names_.end() || entry->second.generation != scope().generation) {
+    const auto* entry = names_.find(draft.name.text);
+    if (!entry || entry->value.generation != scope().generation) {
       declare(draft.name.text, nullptr);
     }
   }
@@ -79,8 +76,10 @@ bool TextParser::parse_instruction() {
 bool TextParser::parse_rest(Draft& draft) {
   if (at_shape() && !parse_shape(draft.shape)) return false;
   if (!parse_opcode(draft)) return false;
-  std::vector<Instruction*> operands;
-  std::vector<Attribute> attributes;
+  auto operand_lease = operand_pool_.lease();
+  auto attribute_lease = attribute_pool_.lease();
+  std::vector<Instruction*>& operands = *operand_lease;
+  std::vector<Attribute>& attributes = *attribute_lease;
   if (draft.async == Draft::Async::kNone &&
       (draft.opcode == Opcode::kParameter || draft.opcode == Opcode::kConstant)) {
     if (!parse_value_operand(draft, attributes)) return false;
@@ -173,10 +172,8 @@ bool TextParser::parse_operand(std::vector<Instruction*>& operands) {
   const Token start = token();
   if (!at(TokenKind::kName) && at_shape() && !parse_shape(shape)) return false;
   Instruction* operand = nullptr;
-  bool is_name = at_name();
-  bool is_nested =
-      is_name && lexer_.text()[std::min<size_t>(token().end(), lexer_.text().size() - 1)] == '(';
-  if (is_name && !is_nested) is_nested = lexer_.peek().kind == TokenKind::kLeftParen;
+  const bool is_name = at_name();
+  const bool is_nested = is_name && lexer_.next_character() == '(';
   if (is_nested) {
     if (!parse_nested_operand(shape, operand)) return false;
   } else if (is_name) {
@@ -201,9 +198,9 @@ bool TextParser::parse_operand(std::vector<Instruction*>& operands) {
 }
 
 bool TextParser::resolve_operand(const Token& name, const Shape* shape, Instruction*& operand) {
-  auto found = names_.find(name.text);
-  if (found != names_.end() && found->second.generation == scope().generation) {
-    operand = found->second.instruction;
+  const auto* found = names_.find(name.text);
+  if (found && found->value.generation == scope().generation) {
+    operand = found->value.instruction;
     if (!operand) return false;
     if (shape && !compatible_but_for_dynamic(shape, operand->shape())) {
       fail("operand-shape-mismatch", name.location(),
@@ -224,7 +221,7 @@ bool TextParser::resolve_operand(const Token& name, const Shape* shape, Instruct
   }
   fail("undefined-operand", name.location(),
        fmt::format("no instruction '{}' stands before this one", name.text));
-  if (found != names_.end()) {
+  if (found) {
     last_error_->notes.push_back({"another computation has an instruction of that name", {}});
   } else {
     constexpr size_t kSearched = 2000;

@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "ir/text/text_parser.h"
-#include "ir/text/unique_names.h"
 
 namespace minihlo::internal {
 
@@ -29,15 +28,12 @@ bool TextParser::parse_header() {
   while (accept(TokenKind::kComma)) {
     if (!at(TokenKind::kKey)) return fail_expected("an attribute of the module");
     const Token key = token();
-    const AttributeUse* found = nullptr;
-    std::vector<std::string_view> known;
-    for (const AttributeUse& use : module_attributes()) {
-      known.push_back(info(use.id).text);
-      if (info(use.id).text == key.text) found = &use;
-    }
+    const AttributeUse* found = find_attribute_use(module_attributes(), key.text);
     if (!found) {
       fail("unknown-attribute", key.location(),
            fmt::format("a module has no attribute '{}'", key.text));
+      std::vector<std::string_view> known;
+      for (const AttributeUse& use : module_attributes()) known.push_back(info(use.id).text);
       note_suggestion(key.text, known);
       return false;
     }
@@ -145,13 +141,13 @@ void TextParser::parse_computations() {
 bool TextParser::parse_computation(bool is_entry) {
   Token name;
   if (!expect_name(is_entry ? "the computation's name" : "a computation", name)) return false;
-  bool duplicate = computations_.contains(name.text);
+  computation_name_clashes_.add(name.text);
+  const auto* other = computations_.find(name.text);
+  const bool duplicate = other != nullptr;
   if (duplicate) {
     fail("duplicate-name", name.location(),
          fmt::format("there is another computation '{}'", name.text));
-    if (Computation* other = computations_[name.text]) {
-      last_error_->notes.push_back({"it is here", other->location()});
-    }
+    if (other->value) last_error_->notes.push_back({"it is here", other->value->location()});
   }
   const Shape* result = nullptr;
   Token result_token;
@@ -172,8 +168,11 @@ bool TextParser::parse_computation(bool is_entry) {
     computations_[name.text] = nullptr;
     return fail_expected("'{' before the computation's instructions");
   }
-  std::string allowed = allowed_name(name.text);
-  std::string_view given = allowed == name.text ? name.text : arena().copy_string(allowed);
+  std::string_view given = name.text;
+  if (!is_allowed_name(given)) {
+    given = arena().copy_string(allowed_name(given));
+    computation_name_clashes_.add_clash();  // the new name may be another's
+  }
   Computation* computation = parse_body(given, name.location());
   if (!computation || !signature_ok) {
     computations_[name.text] = nullptr;
@@ -282,11 +281,15 @@ void TextParser::finish_module(Computation* marked_entry, Computation* last) {
   if (module_->name().empty()) {
     module_->set_name(fmt::format("module_{}", module_->entry()->name()));
   }
-  UniqueNames computation_names(*module_);
-  for (Computation* computation : module_->computations()) {
-    computation->set_name(computation_names.claim(computation->name()));
+  auto is_computation = [&](std::string_view name) { return computations_.find(name) != nullptr; };
+  if (computation_name_clashes_.any(is_computation)) {
+    UniqueNames computation_names(*module_);
+    for (Computation* computation : module_->computations()) {
+      computation->set_name(computation_names.claim(computation->name()));
+    }
   }
-  if (!names_clash_) return;
+  auto is_instruction = [&](std::string_view name) { return names_.find(name) != nullptr; };
+  if (!name_clashes_.any(is_instruction)) return;
   UniqueNames names(*module_);
   for (const Computation* computation : module_->computations()) {
     for (Instruction* instruction : computation->instructions()) {

@@ -1,18 +1,37 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "ir/text/text_parser.h"
 
 namespace minihlo::internal {
 namespace {
 
+enum : uint8_t { kOfDimensions = 1, kOfTuple = 2 };
+
+// Characters of what stands between the square brackets of a shape, and of arrays in a tuple.
+constexpr std::array<uint8_t, 256> kClasses = [] {
+  std::array<uint8_t, 256> classes{};
+  for (char c : std::string_view("0123456789,<=?")) {
+    classes[static_cast<size_t>(c)] = kOfDimensions | kOfTuple;
+  }
+  for (size_t c = 'a'; c <= 'z'; ++c) classes[c] = classes[c - 'a' + 'A'] = kOfTuple;
+  for (char c : std::string_view("[]{} \n:*#_")) classes[static_cast<size_t>(c)] = kOfTuple;
+  return classes;
+}();
+
+size_t skip(std::string_view text, size_t at, uint8_t what) {
+  while (at < text.size() && (kClasses[static_cast<unsigned char>(text[at])] & what)) ++at;
+  return at;
+}
+
 // The offset behind the text of an array shape whose type word ends at `at`, if it is written
 // without blanks; else npos.
 size_t end_of_plain_shape(std::string_view text, size_t at) {
   if (at >= text.size() || text[at] != '[') return text.npos;
-  at = text.find_first_not_of("0123456789,<=?", at + 1);
-  if (at == text.npos || text[at] != ']') return text.npos;
+  at = skip(text, at + 1, kOfDimensions);
+  if (at >= text.size() || text[at] != ']') return text.npos;
   ++at;
   // Blanks may stand before a layout, too.
   size_t next = at;
@@ -23,8 +42,32 @@ size_t end_of_plain_shape(std::string_view text, size_t at) {
     // A blank may stand before the first number of a layout.
     return text[at + 1] == ' ' ? text.npos : at;
   }
-  at = text.find_first_of("}\n", at);
-  return at == text.npos || text[at] != '}' ? text.npos : at + 1;
+  while (at < text.size() && text[at] != '}' && text[at] != '\n') ++at;
+  return at >= text.size() || text[at] != '}' ? text.npos : at + 1;
+}
+
+// The offset behind the parenthesis that closes the one at `at`, if nothing stands between them
+// but what shapes are made of and comments that count elements; else npos.
+size_t end_of_plain_tuple(std::string_view text, size_t at) {
+  size_t depth = 0;
+  for (; at < text.size(); at = skip(text, at, kOfTuple)) {
+    constexpr std::string_view kComment = "/*index=";
+    if (text[at] == '(') {
+      ++depth;
+      ++at;
+    } else if (text[at] == ')') {
+      ++at;
+      if (--depth == 0) return at;
+    } else if (text.substr(at, kComment.size()) == kComment) {
+      at += kComment.size();
+      while (at < text.size() && text[at] >= '0' && text[at] <= '9') ++at;
+      if (text.substr(at, 2) != "*/") return text.npos;
+      at += 2;
+    } else {
+      return text.npos;
+    }
+  }
+  return text.npos;
 }
 
 std::vector<std::string_view> shape_words() {
@@ -41,23 +84,15 @@ bool TextParser::at_shape() const {
   size_t next = token().end();
   std::string_view text = lexer_.text();
   if (next < text.size() && text[next] == '[') return true;
-  if (token().text == "b") return lexer_.peek().kind == TokenKind::kLeftParen;
-  return is_reserved_word(token().text) && lexer_.peek().kind == TokenKind::kLeftSquare;
+  if (token().text == "b") return lexer_.next_character() == '(';
+  return is_reserved_word(token().text) && lexer_.next_character() == '[';
 }
 
 bool TextParser::parse_shape(const Shape*& shape) {
   if (at(TokenKind::kWord)) {
     const Token type_token = token();
     const size_t end = end_of_plain_shape(lexer_.text(), type_token.end());
-    std::string_view key;
-    if (end != std::string_view::npos) {
-      key = lexer_.text().substr(type_token.offset, end - type_token.offset);
-      if (auto found = shapes_.find(key); found != shapes_.end()) {
-        shape = found->second;
-        lexer_.jump(end);
-        return true;
-      }
-    }
+    if (recall_shape(end, shape)) return true;
     std::string_view word = type_token.text;
     if (word == "token" || word == "opaque") {
       lexer_.advance();
@@ -89,25 +124,51 @@ bool TextParser::parse_shape(const Shape*& shape) {
     }
     lexer_.advance();
     if (!parse_array_shape(*type, shape)) return false;
-    if (!key.empty() && lexer_.skip_blank(end) == token().offset) shapes_[key] = shape;
+    remember_shape(type_token.offset, end, shape);
     return true;
   }
   if (!at(TokenKind::kLeftParen)) return fail_expected("a shape");
+  // Tuples within tuples are not looked up: each would be searched for its end at every level.
+  if (tuple_depth_ > 0) return parse_tuple_shape(shape);
+  const uint32_t begin = token().offset;
+  const size_t end = end_of_plain_tuple(lexer_.text(), begin);
+  if (recall_shape(end, shape)) return true;
+  if (!parse_tuple_shape(shape)) return false;
+  remember_shape(begin, end, shape);
+  return true;
+}
+
+bool TextParser::recall_shape(size_t end, const Shape*& shape) {
+  if (end == std::string_view::npos) return false;
+  const auto* found = shapes_.find(lexer_.text().substr(token().offset, end - token().offset));
+  if (!found) return false;
+  shape = found->value;
+  lexer_.jump(end);
+  return true;
+}
+
+void TextParser::remember_shape(size_t begin, size_t end, const Shape* shape) {
+  if (end == std::string_view::npos || lexer_.skip_blank(end) != token().offset) return;
+  shapes_.insert(lexer_.text().substr(begin, end - begin), shape);
+}
+
+bool TextParser::parse_tuple_shape(const Shape*& shape) {
   Nesting nesting(*this);
   if (!nesting.ok()) return false;
   const Token open = token();
-  std::vector<const Shape*> elements;
+  auto elements = shape_pool_.lease();
   auto element = [&] {
     const Shape* one;
     if (!parse_shape(one)) return false;
-    elements.push_back(one);
+    elements->push_back(one);
     return true;
   };
-  if (!parse_list(TokenKind::kLeftParen, TokenKind::kRightParen, "around a tuple's shapes",
-                  element)) {
-    return false;
-  }
-  shape = module_->shapes().tuple(elements);
+  ++tuple_depth_;
+  const bool ok =
+      parse_list(TokenKind::kLeftParen, TokenKind::kRightParen, "around a tuple's shapes", element);
+  --tuple_depth_;
+  if (!ok) return false;
+  shape = module_->shapes().tuple(*elements);
   if (!shape) {
     return fail("shape-too-large", open.location(),
                 fmt::format("a tuple of more than {} leaves, {} levels or 2^63 bytes",

@@ -28,6 +28,9 @@
 #include "ir/module.h"
 #include "ir/text/lexer.h"
 #include "ir/text/parser.h"
+#include "ir/text/unique_names.h"
+#include "ir/text/vector_pool.h"
+#include "ir/text_map.h"
 
 namespace minihlo::internal {
 
@@ -121,10 +124,14 @@ class TextParser {
   // parser_shape.cc
   bool at_shape() const;
   bool parse_shape(const Shape*& shape);
+  bool parse_tuple_shape(const Shape*& shape);
   bool parse_array_shape(ElementType type, const Shape*& shape);
   bool parse_layout(Layout& layout, std::vector<int64_t>& order, std::string& tiling,
                     std::string& split);
   bool parse_layout_number(int64_t& value);
+  /// Takes the shape of the text from the current token to `end` if it was read before.
+  bool recall_shape(size_t end, const Shape*& shape);
+  void remember_shape(size_t begin, size_t end, const Shape* shape);
 
   // parser_attributes.cc
   using Reader = bool (TextParser::*)(Attribute&);
@@ -269,21 +276,26 @@ class TextParser {
   std::unique_ptr<Module> module_;
   int depth_ = 0;
 
-  tsl::robin_map<std::string_view, Computation*> computations_;  // null: had an error
-  tsl::robin_map<std::string_view, NameEntry> names_;
+  TextMap<Computation*> computations_;  // null: had an error
+  TextMap<NameEntry> names_;
   std::vector<std::unique_ptr<Scope>> scopes_;
   uint32_t generation_ = 0;
   std::vector<std::pair<std::string_view, NameEntry>> hidden_;     // of outer scopes
   std::vector<Computation*> finished_;                             // in the order of their ends
   tsl::robin_map<const Instruction*, Instruction*> async_starts_;  // of updates
-  bool names_clash_ = false;  // instructions of different computations may have one name
+  NameClashes name_clashes_, computation_name_clashes_;
   bool bare_ = false;
   size_t noted_string_ = 0;           // the last long string that a note tells of
   Diagnostic* last_error_ = nullptr;  // until the next one is made
   std::string_view current_instruction_;
 
-  tsl::robin_map<std::string_view, const Shape*> shapes_;  // by text
+  TextMap<const Shape*> shapes_;  // by text
+  int tuple_depth_ = 0;           // of the shape that is read
   std::string scratch_;
+  VectorPool<Instruction*> operand_pool_;
+  VectorPool<Attribute> attribute_pool_;
+  VectorPool<int64_t> integer_pool_;
+  VectorPool<const Shape*> shape_pool_;
 };
 
 }  // namespace minihlo::internal

@@ -4,6 +4,8 @@
 
 #include <charconv>
 
+#include "ir/text/lexer.h"
+
 #include "ir/element_type.h"
 
 namespace minihlo::internal {
@@ -34,6 +36,11 @@ std::string_view UniqueNames::claim(std::string_view name) {
   return made == name ? name : module_.keep_name(made);
 }
 
+bool is_allowed_name(std::string_view name) {
+  // Types are among the reserved words.
+  return (!is_reserved_word(name) && !name.starts_with("__")) || allowed_name(name) == name;
+}
+
 std::string allowed_name(std::string_view name) {
   std::string allowed(name);
   if (name.starts_with("__") && !name.starts_with("__xla_")) allowed[0] = 'a';
@@ -41,10 +48,15 @@ std::string allowed_name(std::string_view name) {
   return allowed;
 }
 
-bool has_loose_number(std::string_view name) {
+void NameClashes::add_numbered(std::string_view name) {
   size_t digits = name.size();
   while (digits > 0 && name[digits - 1] >= '0' && name[digits - 1] <= '9') --digits;
-  return digits < name.size() && digits > 1 && name[digits - 1] == '.' && name[digits] == '0';
+  if (digits < 2 || name[digits - 1] != '.' || name[digits] != '0') return;
+  if (digits + 1 == name.size()) {
+    zeros_.push_back(name.substr(0, digits - 1));
+  } else {
+    clash_ = true;  // the number is printed without its leading zeros
+  }
 }
 
 }  // namespace minihlo::internal

@@ -4,9 +4,11 @@
 #include <tsl/robin_map.h>
 #include <tsl/robin_set.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ir/module.h"
 
@@ -33,8 +35,28 @@ class UniqueNames {
 /// What XLA makes of a name that it does not allow: a type's name, or one that starts with __ but
 /// not with __xla_. Other names are returned as they are.
 std::string allowed_name(std::string_view name);
+bool is_allowed_name(std::string_view name);
 
-/// Whether the name's number starts with 0, so that it may clash with a name that differs.
-bool has_loose_number(std::string_view name);
+/// What names of one kind have in them that makes UniqueNames change some, gathered as they are
+/// read.
+class NameClashes {
+ public:
+  /// Notes a name. Names that are equal must be told of with `add_clash`.
+  void add(std::string_view name) {
+    if (!name.empty() && name.back() >= '0' && name.back() <= '9') add_numbered(name);
+  }
+  void add_clash() { clash_ = true; }
+  /// Whether a name must change; `contains` says whether a text is one of the names.
+  template <class Contains>
+  bool any(Contains contains) const {
+    return clash_ || std::any_of(zeros_.begin(), zeros_.end(), contains);
+  }
+
+ private:
+  void add_numbered(std::string_view name);
+
+  bool clash_ = false;
+  std::vector<std::string_view> zeros_;  // what stands before .0
+};
 
 }  // namespace minihlo::internal

@@ -1,0 +1,170 @@
+// Maps from texts: a hash of short texts, and a table from hashes to the places of what the caller
+// keeps.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace minihlo {
+
+namespace internal {
+
+inline uint64_t load(const char* p, size_t bytes) {
+  uint64_t value = 0;
+  std::memcpy(&value, p, bytes);
+  return value;
+}
+
+}  // namespace internal
+
+/// a == b, without a call where texts are short.
+inline bool same_text(std::string_view a, std::string_view b) {
+  using internal::load;
+  const size_t size = a.size();
+  if (size != b.size()) return false;
+  if (size > 64) return std::memcmp(a.data(), b.data(), size) == 0;
+  const char* p = a.data();
+  const char* q = b.data();
+  if (size >= 8) {
+    for (size_t at = 0; at + 8 < size; at += 8) {
+      if (load(p + at, 8) != load(q + at, 8)) return false;
+    }
+    return load(p + size - 8, 8) == load(q + size - 8, 8);
+  }
+  if (size >= 4) return load(p, 4) == load(q, 4) && load(p + size - 4, 4) == load(q + size - 4, 4);
+  for (size_t at = 0; at < size; ++at) {
+    if (p[at] != q[at]) return false;
+  }
+  return true;
+}
+
+/// A hash of a text, the same within one run of the program.
+inline uint32_t hash_text(std::string_view text) {
+  using internal::load;
+  auto mix = [](uint64_t a, uint64_t b) {
+    __extension__ using Wide = unsigned __int128;
+    const Wide product = Wide{a} * b;
+    return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+  };
+  constexpr uint64_t kA = 0x9E3779B97F4A7C15u, kB = 0xD6E8FEB86659FD93u;
+  const char* p = text.data();
+  size_t left = text.size();
+  uint64_t hash = left ^ kA;
+  for (; left > 16; left -= 16, p += 16) hash = mix(load(p, 8) ^ kB, load(p + 8, 8) ^ hash);
+  // The last 16 bytes or fewer, the two halves overlapping where need be.
+  uint64_t low = 0, high = 0;
+  if (left >= 8) {
+    low = load(p, 8);
+    high = load(p + left - 8, 8);
+  } else if (left >= 4) {
+    low = load(p, 4);
+    high = load(p + left - 4, 4);
+  } else if (left > 0) {
+    low = load(p, 1) | load(p + left / 2, 1) << 8 | load(p + left - 1, 1) << 16;
+  }
+  hash = mix(low ^ kB, high ^ hash);
+  return static_cast<uint32_t>(hash ^ (hash >> 32));
+}
+
+/// An open-addressing table from hashes to indices below 2^32 - 1. It grows by itself and forgets
+/// nothing.
+class IndexTable {
+ public:
+  static constexpr uint32_t kNone = ~uint32_t{0};
+
+  /// Room for `expected` entries before it must grow.
+  explicit IndexTable(size_t expected = 0) {
+    size_t size = 16;
+    while (size * 2 < expected * 3) size *= 2;
+    slots_.resize(size);
+  }
+
+  /// The index that was put in under `hash` and for which `same(index)` holds, or kNone.
+  template <class Same>
+  uint32_t find(uint32_t hash, Same same) const {
+    const size_t mask = slots_.size() - 1;
+    for (size_t at = hash & mask;; at = (at + 1) & mask) {
+      const Slot& slot = slots_[at];
+      if (slot.index == kNone) return kNone;
+      if (slot.hash == hash && same(slot.index)) return slot.index;
+    }
+  }
+
+  void insert(uint32_t hash, uint32_t index) {
+    if ((count_ + 1) * 3 > slots_.size() * 2) grow();
+    ++count_;
+    place(hash, index);
+  }
+
+ private:
+  struct Slot {
+    uint32_t hash = 0;
+    uint32_t index = kNone;
+  };
+
+  void place(uint32_t hash, uint32_t index) {
+    const size_t mask = slots_.size() - 1;
+    size_t at = hash & mask;
+    while (slots_[at].index != kNone) at = (at + 1) & mask;
+    slots_[at] = {hash, index};
+  }
+
+  void grow() {
+    std::vector<Slot> old(slots_.size() * 2);
+    old.swap(slots_);
+    for (const Slot& slot : old) {
+      if (slot.index != kNone) place(slot.hash, slot.index);
+    }
+  }
+
+  std::vector<Slot> slots_;
+  size_t count_ = 0;
+};
+
+/// A map from texts, which must outlive it, to small values. Iterates in the order of insertion.
+template <class Value>
+class TextMap {
+ public:
+  struct Entry {
+    std::string_view text;
+    Value value;
+  };
+
+  TextMap() = default;
+  TextMap(std::initializer_list<Entry> entries) {
+    for (const Entry& entry : entries) insert(entry.text, entry.value);
+  }
+
+  /// The entry of `text`, or null. Valid until the next insertion.
+  Entry* find(std::string_view text) { return entry(find(text, hash_text(text))); }
+  const Entry* find(std::string_view text) const { return const_cast<TextMap*>(this)->find(text); }
+  /// The entry of `text`, and whether it was not there before. One that was keeps its value.
+  std::pair<Entry*, bool> insert(std::string_view text, Value value) {
+    const uint32_t hash = hash_text(text);
+    if (Entry* known = entry(find(text, hash))) return {known, false};
+    table_.insert(hash, static_cast<uint32_t>(entries_.size()));
+    entries_.push_back({text, value});
+    return {&entries_.back(), true};
+  }
+  Value& operator[](std::string_view text) { return insert(text, Value{}).first->value; }
+
+  size_t size() const { return entries_.size(); }
+  auto begin() const { return entries_.begin(); }
+  auto end() const { return entries_.end(); }
+
+ private:
+  uint32_t find(std::string_view text, uint32_t hash) const {
+    return table_.find(hash, [&](uint32_t index) { return same_text(entries_[index].text, text); });
+  }
+  Entry* entry(uint32_t index) { return index == IndexTable::kNone ? nullptr : &entries_[index]; }
+
+  IndexTable table_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace minihlo
