@@ -4,9 +4,8 @@
 
 #include <charconv>
 
-#include "ir/text/lexer.h"
-
 #include "ir/element_type.h"
+#include "ir/text/lexer.h"
 
 namespace minihlo::internal {
 
