@@ -23,7 +23,8 @@ constexpr std::array<Rule, kOpcodeCount> make_rules() {
   set(infer_get_tuple_element, {kGetTupleElement});
   set(infer_token, {kAfterAll});
   set(infer_own_id, {kReplicaId, kPartitionId});
-  set(infer_same, {kAddDependency, kOptimizationBarrier, kDomain, kCopy, kAllReduceDone});
+  set(infer_add_dependency, {kAddDependency});
+  set(infer_same, {kOptimizationBarrier, kDomain, kCopy, kAllReduceDone});
 
   set(infer_elementwise, {kAcos,
                           kAcosh,

@@ -7,14 +7,26 @@ namespace verifier {
 
 Verification::Verification(const Module& module, const VerifyOptions& options,
                            Diagnostics& diagnostics)
-    : module_(module), diagnostics_(diagnostics), unsound_(module.computations().size()) {
+    : module_(module),
+      diagnostics_(diagnostics),
+      strict_(options.strict),
+      unsound_(module.computations().size()) {
   auto mesh = make_mesh(options.replicas ? options.replicas : module.replica_count(),
                         options.partitions ? options.partitions : module.num_partitions());
   if (mesh) {
     mesh_ = *mesh;
   } else {
-    error("mesh", "{}", mesh.error());
+    header_error("mesh", module.replica_count() < 1 ? "replica_count" : "num_partitions", "{}",
+                 mesh.error());
   }
+}
+
+Location Verification::header_location(std::string_view attribute) const {
+  const Source* source = diagnostics_.source();
+  if (!source || source->is_binary() || attribute.empty()) return {};
+  const size_t at = source->text().find(fmt::format("{}=", attribute));
+  if (at == std::string_view::npos) return {};
+  return {static_cast<uint32_t>(at), static_cast<uint32_t>(attribute.size())};
 }
 
 bool Verification::is_sound(const Instruction* instruction) const {
@@ -38,6 +50,9 @@ void verify(const Module& module, const VerifyOptions& options, Diagnostics& dia
   verifier::check_async(verification);
   verifier::check_called_computations(verification);
   verifier::check_aliasing(verification);
+  verifier::check_shardings(verification);
+  verifier::check_buffers(verification);
+  verifier::check_origins(verification);
 }
 
 }  // namespace minihlo

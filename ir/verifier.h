@@ -13,6 +13,11 @@ struct VerifyOptions {
   /// (XLA takes 1 for unknown), beyond a count above 1 an error.
   int64_t replicas = 0;
   int64_t partitions = 0;
+  /// What XLA's parser and the verifier of its tests take, but no backend compiles, is an error
+  /// where this is set, else a warning: floats of different types that meet, a bitcast to another
+  /// number of bytes, a reduction of collectives that combines no two scalars, groups of a
+  /// collective-broadcast that do not fit the mesh.
+  bool strict = true;
 };
 
 /// Reports every broken rule, each with the instruction and the rule's name. Opcodes whose shape

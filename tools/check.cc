@@ -130,7 +130,7 @@ class Check : public Command {
   }
 
   std::vector<std::string> files_;
-  VerifyOptions options_;
+  VerifyOptions options_ = {.strict = false};
   int64_t max_errors_ = 100;
   bool json_ = false;
   Json file_list_ = Json::array();

@@ -87,6 +87,11 @@ Result infer_copy_done(const Context& c) {
   return c.shape(0)->element(0);
 }
 
+Result infer_add_dependency(const Context& c) {
+  MINIHLO_RETURN_IF_WRONG(need_token(c, 1));
+  return c.shape(0);
+}
+
 Result infer_send(const Context& c) {
   MINIHLO_RETURN_IF_WRONG(need_token(c, 1));
   const Shape* all[] = {c.shape(0), c.shapes().scalar(ElementType::U32), c.shapes().token()};

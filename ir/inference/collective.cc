@@ -13,19 +13,6 @@ std::vector<const Shape*> operand_shapes(const Context& c, size_t count) {
   return shapes;
 }
 
-// That to_apply combines two scalars to one. Their types are not looked at: XLA takes from the
-// computation only which reduction it is.
-std::string check_combiner(const Context& c) {
-  const Computation* combiner = c.get(attr::to_apply);
-  auto called = signature("to_apply", combiner);
-  if (!called) return called.error();
-  if (called->parameters.size() == 2 && called->parameters[0]->is_scalar() &&
-      called->parameters[1]->is_scalar() && called->result->is_scalar()) {
-    return "";
-  }
-  return fmt::format("to_apply=%{} must take two scalars and return one", combiner->name());
-}
-
 // The first of the written results: `written` itself, or its first element where there are several.
 const Shape* first_result(const Context& c, const Shape* written) {
   if (!written || c.count() == 1) return written;
@@ -112,14 +99,12 @@ tl::expected<size_t, std::string> rooted_count(const Context& c) {
 
 Result infer_all_reduce(const Context& c) {
   MINIHLO_RETURN_IF_WRONG(c.need_arrays(0, c.count()));
-  MINIHLO_RETURN_IF_WRONG(check_combiner(c));
   return c.one_or_tuple(operand_shapes(c, c.count()));
 }
 
 Result infer_collective_reduce(const Context& c) {
   auto count = rooted_count(c);
   if (!count) return tl::make_unexpected(count.error());
-  MINIHLO_RETURN_IF_WRONG(check_combiner(c));
   return c.one_or_tuple(operand_shapes(c, *count));
 }
 
@@ -156,7 +141,6 @@ Result infer_all_gather_start(const Context& c) {
 }
 
 Result infer_reduce_scatter(const Context& c) {
-  MINIHLO_RETURN_IF_WRONG(check_combiner(c));
   auto results = resized(c, c.written(), false);
   if (!results) return tl::make_unexpected(results.error());
   return c.one_or_tuple(*results);

@@ -16,10 +16,6 @@ tl::expected<ElementType, std::string> product_type(const Context& c) {
     return fail("the result of {} is an array, not {}", c.name(), text(c.written()));
   }
   const ElementType wanted = c.written()->element_type();
-  if (wanted != natural && !is_float(natural) && info(wanted).bits < info(natural).bits) {
-    return fail("a product of {} can't have the narrower type {}", to_string(natural),
-                to_string(wanted));
-  }
   return wanted;
 }
 

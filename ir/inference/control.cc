@@ -103,6 +103,11 @@ Result infer_conditional(const Context& c) {
                 {"false_computation", c.get(attr::false_computation)}};
   }
   std::span<Computation* const> listed = c.get(attr::branch_computations);
+  if (!listed.empty() && (c.has(attr::true_computation) || c.has(attr::false_computation))) {
+    return fail(
+        "branches are named by branch_computations or by true_computation and "
+        "false_computation, not by both");
+  }
   if (is_index || (!listed.empty() && !c.has(attr::true_computation))) {
     branches.clear();
     for (size_t i = 0; i < listed.size(); ++i) {

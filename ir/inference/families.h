@@ -100,6 +100,7 @@ Result infer_async_done(const Context& c);
 Result infer_second_element(const Context& c);
 Result infer_copy_start(const Context& c);
 Result infer_copy_done(const Context& c);
+Result infer_add_dependency(const Context& c);
 Result infer_send(const Context& c);
 Result infer_recv(const Context& c);
 Result infer_send_done(const Context& c);

@@ -175,7 +175,8 @@ Result infer_rng(const Context& c) {
   MINIHLO_RETURN_IF_WRONG(c.need_written_array());
   for (size_t i : {0, 1}) {
     MINIHLO_RETURN_IF_WRONG(c.need_scalar(i));
-    if (c.shape(i)->element_type() != c.written()->element_type()) {
+    if (c.shape(i)->element_type() != c.shape(0)->element_type() ||
+        !like(c.shape(i)->element_type(), c.written()->element_type())) {
       return fail("{} must have the element type of the result {}", c.describe(i),
                   text(c.written()));
     }
@@ -189,7 +190,8 @@ Result infer_rng(const Context& c) {
                 word(AttributeId::distribution, static_cast<int64_t>(distribution)),
                 text(c.written()));
   }
-  return c.written();
+  // Bounds of another float: the verifier says more.
+  return c.with_type(c.written(), c.shape(0)->element_type());
 }
 
 Result infer_rng_bit_generator(const Context& c) {

@@ -13,7 +13,7 @@ bool is_bounded(const Shape* shape) {
 
 // An array of operand 0's elements with the dimensions that are written.
 Result reshaped(const Context& c) {
-  if (c.written()->element_type() != c.shape(0)->element_type()) {
+  if (!like(c.written()->element_type(), c.shape(0)->element_type())) {
     return fail("{} does not change element types, but {} becomes {}", c.name(), c.describe(0),
                 text(c.written()));
   }
@@ -23,12 +23,6 @@ Result reshaped(const Context& c) {
                 c.shape(0)->element_count(), text(c.written()), c.written()->element_count());
   }
   return c.array(c.shape(0)->element_type(), dims_of(c.written()));
-}
-
-// Bits that an element takes in memory.
-int64_t stored_bits(const Shape* shape) {
-  int64_t packed = shape->layout() ? shape->layout()->element_size_in_bits : 0;
-  return packed > 0 ? packed : int64_t{8} * info(shape->element_type()).bytes;
 }
 
 }  // namespace
@@ -82,31 +76,10 @@ Result infer_dynamic_reshape(const Context& c) {
   return reshaped(c);
 }
 
+// Anything; whether it has as many bytes is a matter of layouts.
 Result infer_bitcast(const Context& c) {
   MINIHLO_RETURN_IF_WRONG(c.need_written());
-  const Shape* from = c.shape(0);
-  const Shape* to = c.written();
-  if (!from->is_array() || !to->is_array()) {
-    if (compatible(from, to)) return to;
-    return fail("bitcast turns {} into {}", c.describe(0), text(to));
-  }
-  // Tiles pad, and a layout may pack elements narrower than a byte or not: the bytes are known
-  // where layouts only order.
-  auto plain = [](const Shape* shape) {
-    return !shape->layout() ||
-           (shape->layout()->tiling.empty() && shape->layout()->tail_padding_alignment == 1);
-  };
-  if (plain(from) && plain(to) && !from->is_dynamic() && !to->is_dynamic()) {
-    const Wide from_bits = Wide{from->element_count()} * stored_bits(from);
-    const Wide to_bits = Wide{to->element_count()} * stored_bits(to);
-    const Wide from_packed = Wide{from->element_count()} * info(from->element_type()).bits;
-    const Wide to_packed = Wide{to->element_count()} * info(to->element_type()).bits;
-    if (from_bits != to_bits && from_packed != to_packed) {
-      return fail("bitcast keeps bytes, but {} has {} bits and the result {} has {}", c.describe(0),
-                  wide_text(from_bits), text(to), wide_text(to_bits));
-    }
-  }
-  return to;
+  return c.written();
 }
 
 Result infer_bitcast_convert(const Context& c) {

@@ -85,16 +85,7 @@ tl::expected<Dims, std::string> window_output(const Context& c, size_t i) {
 Result infer_map(const Context& c) {
   MINIHLO_RETURN_IF_WRONG(c.need_arrays(0, c.count()));
   for (size_t i = 1; i < c.count(); ++i) MINIHLO_RETURN_IF_WRONG(c.need_same_dims(0, i));
-  if (auto dimensions = c.find(attr::dimensions)) {
-    bool all = static_cast<int64_t>(dimensions->size()) == c.shape(0)->rank();
-    for (size_t i = 0; all && i < dimensions->size(); ++i) {
-      all = (*dimensions)[i] == static_cast<int64_t>(i);
-    }
-    if (!all) {
-      return fail("dimensions={} must name all {} dimensions in order", list_text(*dimensions),
-                  c.shape(0)->rank());
-    }
-  }
+  // XLA maps all dimensions, whatever `dimensions` says.
   const Computation* function = c.get(attr::to_apply);
   auto called = signature("to_apply", function);
   if (!called) return tl::make_unexpected(called.error());
@@ -188,7 +179,7 @@ Result infer_sort(const Context& c) {
   }
   for (size_t i = 0; i < called->parameters.size(); ++i) {
     const Shape* parameter = called->parameters[i];
-    if (parameter->is_scalar() && parameter->element_type() == c.shape(i / 2)->element_type()) {
+    if (parameter->is_scalar() && like(parameter->element_type(), c.shape(i / 2)->element_type())) {
       continue;
     }
     return fail("to_apply=%{} takes {} as parameter {}, but compares the elements of {} there",

@@ -27,6 +27,9 @@ Place place(int64_t parameter, std::span<const int64_t> index) {
   return {parameter, std::vector<int64_t>(index.begin(), index.end())};
 }
 
+constexpr std::string_view kAlias = "input_output_alias";
+constexpr std::string_view kDonor = "buffer_donor";
+
 class EntryAliases {
  public:
   EntryAliases(Verification& v, const Computation* entry) : v_(v), entry_(entry) {}
@@ -34,14 +37,15 @@ class EntryAliases {
   void check() {
     for (const Alias& alias : v_.module().get(attr::input_output_alias)) check_alias(alias);
     for (const Donor& donor : v_.module().get(attr::buffer_donor)) {
-      if (!parameter_part("buffer_donor", donor.parameter, donor.index)) continue;
+      if (!parameter_part(kDonor, donor.parameter, donor.index)) continue;
       const Place at = place(donor.parameter, donor.index);
       if (aliased_.contains(at)) {
-        v_.error("buffer-donor", "buffer_donor gives {} of parameter {}, which has an alias",
-                 text(donor.index), donor.parameter);
+        v_.header_error("buffer-donor", kDonor,
+                        "buffer_donor gives {} of parameter {}, which has an alias",
+                        text(donor.index), donor.parameter);
       } else if (!donated_.insert(at).second) {
-        v_.error("buffer-donor", "buffer_donor gives {} of parameter {} twice", text(donor.index),
-                 donor.parameter);
+        v_.header_warning("buffer-donor", kDonor, "buffer_donor gives {} of parameter {} twice",
+                          text(donor.index), donor.parameter);
       }
     }
   }
@@ -50,44 +54,49 @@ class EntryAliases {
   const Shape* parameter_part(std::string_view attribute, int64_t parameter,
                               std::span<const int64_t> index) {
     std::span<Instruction* const> parameters = entry_->parameters();
-    const std::string rule = attribute == "buffer_donor" ? "buffer-donor" : "input-output-alias";
+    const std::string rule = attribute == kDonor ? "buffer-donor" : "input-output-alias";
     if (parameter < 0 || parameter >= static_cast<int64_t>(parameters.size()) ||
         !parameters[static_cast<size_t>(parameter)]) {
-      v_.error(rule, "{} names parameter {}, but the entry has {}", attribute, parameter,
-               parameters.size());
+      v_.header_error(rule, attribute, "{} names parameter {}, but the entry has {}", attribute,
+                      parameter, parameters.size());
       return nullptr;
     }
     const Shape* shape = parameters[static_cast<size_t>(parameter)]->shape();
     const Shape* named = part(shape, index);
     if (!named) {
-      v_.error(rule, "{} names {} of parameter {}, which is {}", attribute, text(index), parameter,
-               to_string(shape, false));
+      v_.header_error(rule, attribute, "{} names {} of parameter {}, which is {}", attribute,
+                      text(index), parameter, to_string(shape, false));
+    } else if (!named->is_array()) {
+      v_.header_error(rule, attribute, "{} names {} of parameter {}, which is no array but {}",
+                      attribute, text(index), parameter, to_string(named, false));
+      return nullptr;
     }
     return named;
   }
 
   void check_alias(const Alias& alias) {
-    const Shape* input =
-        parameter_part("input_output_alias", alias.parameter, alias.parameter_index);
+    const Shape* input = parameter_part(kAlias, alias.parameter, alias.parameter_index);
     const Shape* result = entry_->root()->shape();
     const Shape* output = part(result, alias.output_index);
     if (!output) {
-      v_.error("input-output-alias", "input_output_alias names {} of the result, which is {}",
-               text(alias.output_index), to_string(result, false));
+      v_.header_error("input-output-alias", kAlias,
+                      "input_output_alias names {} of the result, which is {}",
+                      text(alias.output_index), to_string(result, false));
     }
     if (!input || !output) return;
     if (alias.kind == "must-alias" && !compatible_but_for_dynamic(input, output)) {
-      v_.error("input-output-alias",
-               "{} of the result must alias {} of parameter {}, but one is {}, the other {}",
-               text(alias.output_index), text(alias.parameter_index), alias.parameter,
-               to_string(output, false), to_string(input, false));
+      v_.header_error("input-output-alias", kAlias,
+                      "{} of the result must alias {} of parameter {}, but one is {}, the other {}",
+                      text(alias.output_index), text(alias.parameter_index), alias.parameter,
+                      to_string(output, false), to_string(input, false));
     }
     if (!aliased_.insert(place(alias.parameter, alias.parameter_index)).second) {
-      v_.error("input-output-alias", "{} of parameter {} has two aliases",
-               text(alias.parameter_index), alias.parameter);
+      v_.header_error("input-output-alias", kAlias, "{} of parameter {} has two aliases",
+                      text(alias.parameter_index), alias.parameter);
     }
     if (!outputs_.insert(place(0, alias.output_index)).second) {
-      v_.error("input-output-alias", "{} of the result has two aliases", text(alias.output_index));
+      v_.header_warning("input-output-alias", kAlias, "{} of the result has two aliases",
+                        text(alias.output_index));
     }
   }
 
@@ -101,8 +110,9 @@ void check_entry_layout(Verification& v, const Computation* entry) {
   if (!layout) return;
   std::span<Instruction* const> parameters = entry->parameters();
   if (layout->parameters.size() != parameters.size()) {
-    v.error("entry-layout", "entry_computation_layout has {} parameters, but the entry %{} has {}",
-            layout->parameters.size(), entry->name(), parameters.size());
+    v.header_error("entry-layout", "entry_computation_layout",
+                   "entry_computation_layout has {} parameters, but the entry %{} has {}",
+                   layout->parameters.size(), entry->name(), parameters.size());
     return;
   }
   for (size_t i = 0; i < parameters.size(); ++i) {
@@ -123,6 +133,33 @@ void check_entry_layout(Verification& v, const Computation* entry) {
   }
 }
 
+bool is_call_of(const Instruction* instruction, std::string_view target) {
+  return instruction->opcode() == Opcode::kCustomCall &&
+         instruction->get(attr::custom_call_target) == target;
+}
+
+bool skips_alias_check(const Instruction* instruction) {
+  for (const NamedString& attribute : instruction->get(attr::frontend_attributes)) {
+    if (attribute.name == "xla_skip_custom_call_alias_shape_check") return true;
+  }
+  return false;
+}
+
+// Whether operand and result may be the same memory. Pin and Unpin, and asynchronous work around
+// them, turn arrays into buffers and back.
+bool may_alias(const Instruction* instruction, const Shape* input, const Shape* output) {
+  if (instruction->opcode() == Opcode::kCustomCall && skips_alias_check(instruction)) return true;
+  if (instruction->opcode() == Opcode::kAsyncStart || is_call_of(instruction, "Pin") ||
+      is_call_of(instruction, "Unpin")) {
+    auto array = [](const Shape* shape) {
+      return shape->kind() == Shape::Kind::kBuffer ? shape->element(0) : shape;
+    };
+    input = array(input);
+    output = array(output);
+  }
+  return compatible_but_for_dynamic(input, output);
+}
+
 // output_to_operand_aliasing={{}: (0, {})}
 void check_operand_aliases(Verification& v, const Instruction* instruction) {
   for (const Alias& alias : instruction->get(attr::output_to_operand_aliasing)) {
@@ -140,7 +177,15 @@ void check_operand_aliases(Verification& v, const Instruction* instruction) {
       continue;
     }
     const Instruction* operand = instruction->operand(static_cast<size_t>(alias.parameter));
-    if (!part(operand->shape(), alias.parameter_index)) {
+    const Shape* input = part(operand->shape(), alias.parameter_index);
+    if (input && output && !may_alias(instruction, input, output)) {
+      v.error(
+          "operand-alias", instruction,
+          "{} of the result and {} of operand {}, %{}, are aliased, but one is {}, the other {}",
+          text(alias.output_index), text(alias.parameter_index), alias.parameter, operand->name(),
+          to_string(output, false), to_string(input, false));
+    }
+    if (!input) {
       v.error("operand-alias", instruction,
               "output_to_operand_aliasing names {} of operand {}, %{}, which is {}",
               text(alias.parameter_index), alias.parameter, operand->name(),

@@ -1,3 +1,5 @@
+#include <tsl/robin_map.h>
+
 #include "ir/verify/verification.h"
 
 namespace minihlo::verifier {
@@ -36,10 +38,7 @@ bool carries(Opcode opcode) {
     case Opcode::kConditional:
     case Opcode::kOptimizationBarrier:
     case Opcode::kDomain:
-    case Opcode::kCustomCall:
     case Opcode::kParameter:
-    case Opcode::kCopy:
-    case Opcode::kAddDependency:
       return true;
     default:
       return false;
@@ -98,9 +97,10 @@ class Pairing {
   void check_start(const Instruction* start, Opcode done) {
     const Opcode opcode = start->opcode();
     const bool generic = opcode == Opcode::kAsyncStart || opcode == Opcode::kAsyncUpdate;
-    int64_t ends = 0, carried = 0;
+    int64_t users = 0, ends = 0;
     for (const Instruction* user : users_[start->number()]) {
       if (is_control_dependency(user)) continue;
+      ++users;
       if (user->opcode() == done || (generic && user->opcode() == Opcode::kAsyncUpdate)) {
         ++ends;
         if (user->operand(0) != start) {
@@ -108,7 +108,7 @@ class Pairing {
                    to_string(user->opcode()));
         }
       } else if (carries(user->opcode())) {
-        ++carried;
+        continue;
       } else if (is_done(user->opcode())) {
         return;  // the wrong one, which check_done reports
       } else {
@@ -120,7 +120,9 @@ class Pairing {
     if (ends > 1) {
       v_.error("async-pair", start, "%{} has {} users that end it, and must have one",
                start->name(), ends);
-    } else if (ends + carried == 0 && start != start->parent()->root()) {
+    } else if (users > 1 && !generic) {
+      v_.error("async-pair", start, "%{} has {} users, and must have one", start->name(), users);
+    } else if (users == 0 && start != start->parent()->root()) {
       v_.error("async-pair", start, "%{} has no {}", start->name(), to_string(done));
     }
   }
@@ -164,9 +166,41 @@ class Pairing {
   std::vector<std::vector<const Instruction*>> users_;
 };
 
+// Sends and receives of one channel with the host are the same but for their operands.
+class HostTransfers {
+ public:
+  explicit HostTransfers(Verification& v) : v_(v) {}
+
+  void check(const Instruction* instruction) {
+    const std::optional<int64_t> channel = instruction->find(attr::channel_id);
+    if (!channel || !instruction->get(attr::is_host_transfer)) return;
+    const Instruction*& first = first_[*channel];
+    if (!first) {
+      first = instruction;
+    } else if (first->opcode() != instruction->opcode() ||
+               !compatible(first->shape(), instruction->shape())) {
+      v_.error("host-transfer", instruction,
+               "%{} and %{} are host transfers on channel {}, so they must be alike", first->name(),
+               instruction->name(), *channel);
+    }
+  }
+
+ private:
+  Verification& v_;
+  tsl::robin_map<int64_t, const Instruction*> first_;
+};
+
 }  // namespace
 
 void check_async(Verification& v) {
+  HostTransfers transfers(v);
+  for (const Computation* computation : v.module().computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      if (instruction->opcode() != Opcode::kSend && instruction->opcode() != Opcode::kRecv)
+        continue;
+      if (v.is_sound(instruction)) transfers.check(instruction);
+    }
+  }
   for (const Computation* computation : v.module().computations()) Pairing(v, computation);
 }
 

@@ -60,13 +60,69 @@ void check_wrapped(Verification& v, const Instruction* start, const Computation*
   for (const Instruction* instruction : wrapped->instructions()) {
     if (instruction->opcode() == Opcode::kOptimizationBarrier) return;
     if (instruction != wrapped->root() && instruction->opcode() != Opcode::kParameter) {
-      extra = instruction;
+      if (!extra || extra->opcode() == Opcode::kGetTupleElement) extra = instruction;
     }
   }
-  if (!extra) return;
+  if (!extra || extra->opcode() == Opcode::kGetTupleElement) return;
   v.error("async-computation", start,
           "%{} wraps %{}, which holds %{} besides its root and parameters", start->name(),
           wrapped->name(), extra->name());
+}
+
+// Loops, conditionals and fusions run where they stand.
+void check_thread(Verification& v, const Instruction* caller, const Computation* called) {
+  switch (caller->opcode()) {
+    case Opcode::kWhile:
+    case Opcode::kConditional:
+    case Opcode::kFusion:
+      if (caller->parent()->execution_thread() == called->execution_thread()) return;
+      v.error("execution-thread", caller, "%{} runs on thread \"{}\", but calls %{} on \"{}\"",
+              caller->name(), caller->parent()->execution_thread(), called->name(),
+              called->execution_thread());
+      return;
+    default:
+      return;
+  }
+}
+
+// A composite call says which operation it stands for.
+void check_composite(Verification& v, const Instruction* call) {
+  if (!call->get(attr::is_composite)) return;
+  bool named = false;
+  for (const NamedString& attribute : call->get(attr::frontend_attributes)) {
+    if (attribute.name == "composite.name") {
+      named = !attribute.value.empty();
+    } else if (attribute.name == "composite.attributes" && attribute.value.empty()) {
+      v.error("composite", call, "composite.attributes is empty");
+    } else if (attribute.name == "composite.version" &&
+               (attribute.value.empty() ||
+                attribute.value.find_first_not_of("0123456789") != attribute.value.npos)) {
+      v.error("composite", call, "composite.version is '{}', which is no version", attribute.value);
+    }
+  }
+  if (!named) {
+    v.error("composite", call, "a composite call needs the frontend attribute composite.name");
+  }
+}
+
+// operand_layout_constraints={f32[2]{0}}: a shape with a layout for each operand.
+void check_constraints(Verification& v, const Instruction* call) {
+  auto shapes = call->find(attr::operand_layout_constraints);
+  const std::string_view target = call->get(attr::custom_call_target);
+  if (!shapes || target == "LayoutConstraint") return;
+  if (shapes->size() != call->operand_count()) {
+    v.error("layout-constraints", call,
+            "operand_layout_constraints has {} shape{}, but there are {} operands", shapes->size(),
+            shapes->size() == 1 ? "" : "s", call->operand_count());
+    return;
+  }
+  for (size_t i = 0; i < shapes->size(); ++i) {
+    if (compatible_but_for_dynamic((*shapes)[i], call->operand(i)->shape())) continue;
+    v.error("layout-constraints", call,
+            "operand_layout_constraints gives operand {} as {}, but %{} is {}", i,
+            to_string((*shapes)[i], false), call->operand(i)->name(),
+            to_string(call->operand(i)->shape(), false));
+  }
 }
 
 }  // namespace
@@ -77,8 +133,13 @@ void check_called_computations(Verification& v) {
   std::vector<bool> done(callers.size(), false);
   for (const Computation* computation : v.module().computations()) {
     for (const Instruction* instruction : computation->instructions()) {
-      if (!instruction->calls_computations() || !v.is_sound(instruction)) continue;
       const Opcode opcode = instruction->opcode();
+      if (opcode == Opcode::kCustomCall && v.is_sound(instruction)) {
+        check_constraints(v, instruction);
+      } else if (opcode == Opcode::kCall && v.is_sound(instruction)) {
+        check_composite(v, instruction);
+      }
+      if (!instruction->calls_computations() || !v.is_sound(instruction)) continue;
       const bool is_async = opcode == Opcode::kAsyncStart || opcode == Opcode::kAsyncUpdate ||
                             opcode == Opcode::kAsyncDone;
       for (const Computation* called : instruction->called_computations()) {
@@ -86,11 +147,18 @@ void check_called_computations(Verification& v) {
         const uint8_t before = callers_of;
         callers_of |= is_async ? kAsync : kOther;
         if (before != callers_of && callers_of == (kAsync | kOther)) {
-          v.error("async-computation", instruction,
-                  "%{} calls %{}, which is called by asynchronous and other instructions",
-                  instruction->name(), called->name());
+          v.warning("async-computation", instruction,
+                    "%{} calls %{}, which is called by asynchronous and other instructions",
+                    instruction->name(), called->name());
         }
-        if (done[called->number()]) continue;
+        check_thread(v, instruction, called);
+        if (done[called->number()]) {
+          if (opcode == Opcode::kFusion) {
+            v.error("fusion", instruction, "%{} calls %{}, which is the body of another fusion",
+                    instruction->name(), called->name());
+          }
+          continue;
+        }
         if (opcode == Opcode::kFusion) {
           check_fused(v, instruction, called);
           done[called->number()] = true;

@@ -63,6 +63,10 @@ class Collectives {
         instruction->opcode() == Opcode::kAllReduceStart) {
       check_all_reduce(instruction);
     }
+    if (const Computation* combiner = instruction->get(attr::to_apply);
+        combiner && info(instruction->opcode()).family != Family::kReduction) {
+      check_combiner(instruction, combiner);
+    }
   }
 
  private:
@@ -106,14 +110,15 @@ class Collectives {
     int64_t largest = 0;
     auto look_at = [&](int64_t id) {
       if (!seen.insert(id).second) {
-        v_.error("replica-groups", instruction, "replica_groups lists {} {} twice", id_noun(mode),
-                 id);
+        bad_groups(instruction, rules,
+                   fmt::format("replica_groups lists {} {} twice", id_noun(mode), id));
         return false;
       }
       if (id < 0 || (id >= n && rules.listed_once)) {
-        v_.error("replica-groups", instruction,
-                 "replica_groups lists {} ids, so they must be 0 to {}, but {} is among them", n,
-                 n - 1, id);
+        bad_groups(instruction, rules,
+                   fmt::format("replica_groups lists {} id{}, so they must be 0 to {}, but {} is "
+                               "among them",
+                               n, n == 1 ? "" : "s", n - 1, id));
         return false;
       }
       largest = std::max(largest, id);
@@ -127,15 +132,16 @@ class Collectives {
     }
     for (size_t i = 0; i < groups.lists.size(); ++i) {
       if (groups.lists[i].empty()) {
-        v_.error("replica-groups", instruction, "group {} of replica_groups is empty", i);
+        bad_groups(instruction, rules, fmt::format("group {} of replica_groups is empty", i));
         return std::nullopt;
       }
       if (rules.uniform && groups.lists[i].size() != groups.lists[0].size()) {
         v_.error(
             "replica-groups", instruction,
-            "group {} of replica_groups has {} members, group 0 has {}: those of {} must be of "
+            "group {} of replica_groups has {} member{}, group 0 has {}: those of {} must be of "
             "one size",
-            i, groups.lists[i].size(), groups.lists[0].size(), to_string(instruction->opcode()));
+            i, groups.lists[i].size(), groups.lists[i].size() == 1 ? "" : "s",
+            groups.lists[0].size(), to_string(instruction->opcode()));
         return std::nullopt;
       }
       for (int64_t id : groups.lists[i]) {
@@ -152,12 +158,28 @@ class Collectives {
       if (largest > 0) warn_of_mesh(instruction, "replica_groups", mode, largest);
     } else if (rules.listed_once && listed != count) {
       v_.error("replica-groups", instruction,
-               "replica_groups lists {} {}s, but the mesh of {} replicas and {} partitions has {}",
-               listed, id_noun(mode), mesh_.replicas, mesh_.partitions, count);
+               "replica_groups lists {} {}{}, but the mesh of {} has {}", listed, id_noun(mode),
+               listed == 1 ? "" : "s", mesh_text(), count);
     } else if (largest >= count) {
-      v_.error("replica-groups", instruction,
-               "replica_groups names {} {}, beyond the mesh of {} replicas and {} partitions",
-               id_noun(mode), largest, mesh_.replicas, mesh_.partitions);
+      bad_groups(instruction, rules,
+                 fmt::format("replica_groups names {} {}, beyond the mesh of {}", id_noun(mode),
+                             largest, mesh_text()));
+    }
+  }
+
+  // 2 replicas and 1 partition
+  std::string mesh_text() const {
+    return fmt::format("{} replica{} and {} partition{}", mesh_.replicas,
+                       mesh_.replicas == 1 ? "" : "s", mesh_.partitions,
+                       mesh_.partitions == 1 ? "" : "s");
+  }
+
+  // XLA does not look at the groups of a collective-broadcast.
+  void bad_groups(const Instruction* instruction, GroupRules rules, const std::string& wrong) {
+    if (rules.listed_once) {
+      v_.error("replica-groups", instruction, "{}", wrong);
+    } else {
+      v_.backend_error("replica-groups", instruction, "{}", wrong);
     }
   }
 
@@ -212,10 +234,11 @@ class Collectives {
       case Opcode::kRaggedAllToAll: {
         const Shape* offsets = instruction->operand(2)->shape();
         if (offsets->is_array() && offsets->rank() > 0 && offsets->dim(0) % size != 0) {
-          v_.error("group-size", instruction,
-                   "%{} gives {} offsets, which is not the same number for each of the {} members "
-                   "of a group",
-                   instruction->operand(2)->name(), offsets->dim(0), size);
+          v_.backend_error(
+              "group-size", instruction,
+              "%{} gives {} offsets, which is not the same number for each of the {} members "
+              "of a group",
+              instruction->operand(2)->name(), offsets->dim(0), size);
         }
         return;
       }
@@ -255,15 +278,15 @@ class Collectives {
     const int64_t allowed = std::max<int64_t>(
         1, static_cast<int64_t>(instruction->get(attr::permute_slice_sizes).size()));
     tsl::robin_map<int64_t, int64_t> sources, targets;
+    tsl::robin_set<int64_t> beyond;
     for (const SourceTarget& pair : instruction->get(attr::source_target_pairs)) {
       for (int64_t id : {pair.source, pair.target}) {
-        if (id < 0 || (id >= count && count > 1)) {
-          v_.error("source-target-pairs", instruction,
-                   "source_target_pairs names {} {}, beyond the mesh of {} replicas and {} "
-                   "partitions",
-                   id_noun(*mode), id, mesh_.replicas, mesh_.partitions);
-        } else if (id >= count) {
+        if (id >= 0 && id >= count && count == 1) {
           warn_of_mesh(instruction, "source_target_pairs", *mode, id);
+        } else if ((id < 0 || id >= count) && beyond.insert(id).second) {
+          v_.error("source-target-pairs", instruction,
+                   "source_target_pairs names {} {}, beyond the mesh of {}", id_noun(*mode), id,
+                   mesh_text());
         }
       }
       if (++sources[pair.source] == allowed + 1) {
@@ -286,8 +309,24 @@ class Collectives {
     }
   }
 
+  // XLA takes from the computation only which reduction it is, and does not verify it.
+  void check_combiner(const Instruction* instruction, const Computation* combiner) {
+    if (!group_rules(instruction->opcode())) return;
+    auto is_scalar = [](const Instruction* one) {
+      return one && one->shape() && one->shape()->is_scalar();
+    };
+    std::span<Instruction* const> parameters = combiner->parameters();
+    if (parameters.size() == 2 && is_scalar(parameters[0]) && is_scalar(parameters[1]) &&
+        is_scalar(combiner->root())) {
+      return;
+    }
+    v_.backend_error("reducer", instruction, "to_apply=%{} must take two scalars and return one",
+                     combiner->name());
+  }
+
   void check_all_reduce(const Instruction* instruction) {
-    if (auto channel = instruction->find(attr::channel_id); channel && *channel <= 0) {
+    if (auto channel = instruction->find(attr::channel_id);
+        channel && *channel <= 0 && instruction->opcode() == Opcode::kAllReduce) {
       v_.error("channel-id", instruction, "channel_id={} must be positive", *channel);
     }
     const bool constrains = instruction->get(attr::constrain_layout);

@@ -2,6 +2,7 @@
 
 #include <tsl/robin_set.h>
 
+#include "ir/inference/context.h"
 #include "ir/shape_inference.h"
 #include "ir/verify/verification.h"
 
@@ -64,12 +65,91 @@ void check_precision(Verification& v, const Instruction* instruction) {
     if (!shape->is_array() || !is_float(shape->element_type())) continue;
     if (!first) first = operand;
     if (first->shape()->element_type() == shape->element_type()) continue;
-    v.error("mixed-precision", instruction, "{} of floats of different types: %{} is {}, %{} is {}",
-            to_string(instruction->opcode()), first->name(),
-            to_string(first->shape()->element_type()), operand->name(),
-            to_string(shape->element_type()));
+    v.backend_error(
+        "mixed-precision", instruction, "{} of floats of different types: %{} is {}, %{} is {}",
+        to_string(instruction->opcode()), first->name(), to_string(first->shape()->element_type()),
+        operand->name(), to_string(shape->element_type()));
     return;
   }
+}
+
+// Whether an opcode hands on what it is given, so that its result has just that type.
+bool keeps_types(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kBitcast:
+    case Opcode::kCall:
+    case Opcode::kConditional:
+    case Opcode::kConstant:
+    case Opcode::kCopyDone:
+    case Opcode::kCopyStart:
+    case Opcode::kCustomCall:
+    case Opcode::kDynamicUpdateSlice:
+    case Opcode::kFusion:
+    case Opcode::kGetTupleElement:
+    case Opcode::kInfeed:
+    case Opcode::kOptimizationBarrier:
+    case Opcode::kOutfeed:
+    case Opcode::kParameter:
+    case Opcode::kRecv:
+    case Opcode::kRecvDone:
+    case Opcode::kSend:
+    case Opcode::kSendDone:
+    case Opcode::kTuple:
+    case Opcode::kWhile:
+    case Opcode::kAsyncStart:
+    case Opcode::kAsyncUpdate:
+    case Opcode::kAsyncDone:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// compatible_but_for_dynamic(), where floats may be of other types.
+bool compatible_but_for_floats(const Shape* a, const Shape* b) {
+  if (a->is_tuple() && b->is_tuple() && a->elements().size() == b->elements().size()) {
+    for (size_t i = 0; i < a->elements().size(); ++i) {
+      if (!compatible_but_for_floats(a->elements()[i], b->elements()[i])) return false;
+    }
+    return true;
+  }
+  if (!a->is_array() || !b->is_array() || !is_float(a->element_type()) ||
+      !is_float(b->element_type())) {
+    return compatible_but_for_dynamic(a, b);
+  }
+  return std::ranges::equal(a->dims(), b->dims());
+}
+
+// A bitcast reads the bytes of its operand anew. Where tiles pad, or a dimension is dynamic, how
+// many there are is not known here.
+void check_bitcast(Verification& v, const Instruction* bitcast) {
+  const Shape* from = bitcast->operand(0)->shape();
+  const Shape* to = bitcast->shape();
+  if (!from->is_array() || !to->is_array()) {
+    if (compatible(from, to)) return;
+    v.backend_error("bitcast-size", bitcast, "a bitcast turns operand 0 (%{}, {}) into {}",
+                    bitcast->operand(0)->name(), to_string(from, false), to_string(to, false));
+    return;
+  }
+  auto is_plain = [](const Shape* shape) {
+    return shape->is_array() && !shape->is_dynamic() &&
+           (!shape->layout() ||
+            (shape->layout()->tiling.empty() && shape->layout()->tail_padding_alignment == 1));
+  };
+  if (!is_plain(from) || !is_plain(to)) return;
+  // An element narrower than a byte takes one, unless the layout says how many bits.
+  auto bits = [](const Shape* shape, bool packed) {
+    int64_t one = info(shape->element_type()).bits;
+    if (!packed) one = info(shape->element_type()).bytes * int64_t{8};
+    if (!packed && shape->layout() && shape->layout()->element_size_in_bits > 0) {
+      one = shape->layout()->element_size_in_bits;
+    }
+    return inference::Wide{shape->element_count()} * one;
+  };
+  if (bits(from, false) == bits(to, false) || bits(from, true) == bits(to, true)) return;
+  v.backend_error("bitcast-size", bitcast,
+                  "a bitcast keeps bytes, but operand 0 (%{}, {}) and the result {} differ in size",
+                  bitcast->operand(0)->name(), to_string(from, false), to_string(to, false));
 }
 
 // The layouts of a shape's arrays: each orders just the dimensions that there are.
@@ -98,11 +178,45 @@ class Layouts {
   tsl::robin_set<const Shape*> seen_;
 };
 
+// A comparison of floats of another type than what is sorted.
+void check_comparator(Verification& v, const Instruction* sort) {
+  const Computation* compare = sort->get(attr::to_apply);
+  for (size_t i = 0; i < compare->parameters().size(); ++i) {
+    const ElementType parameter = compare->parameters()[i]->shape()->element_type();
+    const ElementType element = sort->operand(i / 2)->shape()->element_type();
+    if (parameter == element) continue;
+    v.backend_error("mixed-precision", sort, "to_apply=%{} compares {}, but %{} is made of {}",
+                    compare->name(), to_string(parameter), sort->operand(i / 2)->name(),
+                    to_string(element));
+    return;
+  }
+}
+
+bool is_unbounded(const Shape* shape) {
+  return shape->is_array() && shape->is_dynamic() &&
+         std::ranges::find(shape->dims(), kUnboundedSize) != shape->dims().end();
+}
+
+// What is written is not what is inferred.
+void check_written(Verification& v, const Instruction* instruction, const Shape* inferred) {
+  const std::string wrong =
+      fmt::format("the shape of %{} is written as {}, but {} gives {}", instruction->name(),
+                  to_string(instruction->shape(), false), to_string(instruction->opcode()),
+                  to_string(inferred, false));
+  if (!keeps_types(instruction->opcode()) &&
+      compatible_but_for_floats(inferred, instruction->shape())) {
+    v.backend_error("mixed-precision", instruction, "{}", wrong);
+  } else {
+    v.error("shape-mismatch", instruction, "{}", wrong);
+  }
+}
+
 }  // namespace
 
 void check_shapes(Verification& v) {
   Layouts layouts;
   std::vector<bool> warned(kOpcodeCount, false);
+  bool unbounded = false;
   ShapePool& shapes = *v.module().shape_pool();
   for (const Computation* computation : v.module().computations()) {
     for (const Instruction* instruction : computation->instructions()) {
@@ -124,9 +238,15 @@ void check_shapes(Verification& v) {
       if (!inferred) {
         v.error("shape", instruction, "{}", inferred.error());
       } else if (!compatible_but_for_dynamic(*inferred, instruction->shape())) {
-        v.error("shape-mismatch", instruction, "the shape of %{} is written as {}, but {} gives {}",
-                instruction->name(), to_string(instruction->shape(), false), to_string(opcode),
-                to_string(*inferred, false));
+        check_written(v, instruction, *inferred);
+      }
+      if (opcode == Opcode::kBitcast) check_bitcast(v, instruction);
+      if (opcode == Opcode::kSort && inferred) check_comparator(v, instruction);
+      if (!unbounded && is_unbounded(instruction->shape())) {
+        unbounded = true;
+        v.warning("unbounded", instruction,
+                  "{} has a dimension without a bound, which XLA takes only where it is told to",
+                  to_string(instruction->shape(), false));
       }
     }
   }

@@ -6,7 +6,7 @@ namespace minihlo::verifier {
 namespace {
 
 void check_names(Verification& v) {
-  if (v.module().name().empty()) v.error("module-name", "the module has no name");
+  if (v.module().name().empty()) v.header_error("module-name", "", "the module has no name");
   tsl::robin_set<std::string_view> computations;
   tsl::robin_set<std::string_view> instructions;
   instructions.reserve(v.module().instruction_count());
@@ -26,7 +26,7 @@ void check_names(Verification& v) {
 void check_entry(Verification& v) {
   const Computation* entry = v.module().entry();
   if (!entry) {
-    v.error("no-entry", "the module has no entry computation");
+    v.header_error("no-entry", "", "the module has no entry computation");
     return;
   }
   for (const Computation* computation : v.module().computations()) {
@@ -34,8 +34,13 @@ void check_entry(Verification& v) {
       if (!instruction->calls_computations()) continue;
       for (const Computation* called : instruction->called_computations()) {
         if (called != entry) continue;
-        v.error("called-entry", instruction, "%{} calls the entry computation %{}",
-                instruction->name(), entry->name());
+        if (instruction->opcode() == Opcode::kFusion) {
+          v.error("called-entry", instruction, "%{} fuses the entry computation %{}",
+                  instruction->name(), entry->name());
+        } else {
+          v.warning("called-entry", instruction, "%{} calls the entry computation %{}",
+                    instruction->name(), entry->name());
+        }
       }
     }
   }

@@ -45,6 +45,13 @@ class Verification {
                                         fmt::format(text, std::forward<Args>(args)...)),
                    instruction);
   }
+  /// An error where the options are strict, else a warning.
+  template <class... Args>
+  Diagnostic& backend_error(std::string rule, const Instruction* instruction,
+                            fmt::format_string<Args...> text, Args&&... args) {
+    return strict_ ? error(std::move(rule), instruction, text, std::forward<Args>(args)...)
+                   : warning(std::move(rule), instruction, text, std::forward<Args>(args)...);
+  }
   /// About a computation.
   template <class... Args>
   void error(std::string rule, const Computation* computation, fmt::format_string<Args...> text,
@@ -52,13 +59,23 @@ class Verification {
     diagnostics_.error(std::move(rule), computation->location(),
                        fmt::format(text, std::forward<Args>(args)...));
   }
-  /// About the module's header.
+  /// About an attribute of the module's header, or about the module where that is empty.
   template <class... Args>
-  void error(std::string rule, fmt::format_string<Args...> text, Args&&... args) {
-    diagnostics_.error(std::move(rule), {}, fmt::format(text, std::forward<Args>(args)...));
+  void header_error(std::string rule, std::string_view attribute, fmt::format_string<Args...> text,
+                    Args&&... args) {
+    diagnostics_.error(std::move(rule), header_location(attribute),
+                       fmt::format(text, std::forward<Args>(args)...));
+  }
+  template <class... Args>
+  void header_warning(std::string rule, std::string_view attribute,
+                      fmt::format_string<Args...> text, Args&&... args) {
+    diagnostics_.warning(std::move(rule), header_location(attribute),
+                         fmt::format(text, std::forward<Args>(args)...));
   }
 
  private:
+  // Where the header of a text names the attribute.
+  Location header_location(std::string_view attribute) const;
   static Diagnostic& located(Diagnostic& diagnostic, const Instruction* instruction) {
     diagnostic.instruction = instruction->name();
     return diagnostic;
@@ -66,6 +83,7 @@ class Verification {
 
   const Module& module_;
   Diagnostics& diagnostics_;
+  const bool strict_;
   std::optional<Mesh> mesh_;
   std::vector<std::vector<bool>> unsound_;  // by computation and instruction; empty: all sound
 };
@@ -77,9 +95,16 @@ void check_structure(Verification& v);
 void check_shapes(Verification& v);
 /// Groups, pairs and channels of collectives against the mesh, and what shapes owe to group sizes.
 void check_collectives(Verification& v);
-/// Starts and dones, sends and receives.
+/// Starts and dones, sends and receives, host transfers on one channel.
 void check_async(Verification& v);
-/// What computations called by fusions and asynchronous work may hold.
+/// Shardings against shapes and the number of devices, and within loops and conditionals.
+void check_shardings(Verification& v);
+/// Where buffers may stand, and that each has one writer.
+void check_buffers(Verification& v);
+/// origin={...} against shapes.
+void check_origins(Verification& v);
+/// What computations called by fusions and asynchronous work may hold, and on which thread they
+/// run; composite calls; layouts that custom calls ask for.
 void check_called_computations(Verification& v);
 /// entry_computation_layout, input_output_alias, buffer_donor, aliases of single instructions.
 void check_aliasing(Verification& v);

@@ -19,6 +19,7 @@
 #include <fmt/format.h>
 #include <tl/expected.hpp>
 
+#include "tests/runner/rule_file.h"
 #include "tests/runner/test_file.h"
 
 namespace minihlo::testing {
@@ -168,6 +169,37 @@ std::string run_case(const fs::path& path, const RunnerOptions& options) {
   return updated == text || write(path, updated) ? "" : "  cannot be written\n";
 }
 
+// Runs the cases of a rule file; what is wrong with them goes to `found`.
+RunnerCounts run_rules(const fs::path& path, const RunnerOptions& options, std::string& found) {
+  std::string text = read(path);
+  tl::expected<RuleFile, std::string> file = parse_rule_file(text);
+  if (!file) {
+    found = fmt::format("  {}\n", file.error());
+    return {0, 1};
+  }
+  RunnerCounts counts;
+  std::string_view before, after;
+  for (RuleCase& one : file->cases) {
+    if (one.before.there) before = one.before.text;
+    if (one.after.there) after = one.after.text;
+    std::string said = check_rule_case(before, one.text, after);
+    const bool good = options.update || said == one.expected;
+    ++(good ? counts.passed : counts.failed);
+    if (!good) {
+      found +=
+          fmt::format("  case {}\n  --- expected\n{}  --- said\n{}", one.name, one.expected, said);
+    }
+    if (options.update) one.expected = std::move(said);
+  }
+  if (!options.update) return counts;
+  const std::string updated = print_rule_file(*file);
+  if (updated == text || write(path, updated)) return counts;
+  found = "  cannot be written\n";
+  return {0, 1};
+}
+
+constexpr std::string_view kRules = ".rules";
+
 }  // namespace
 
 std::vector<fs::path> find_test_files(const std::vector<fs::path>& paths) {
@@ -178,7 +210,8 @@ std::vector<fs::path> find_test_files(const std::vector<fs::path>& paths) {
       continue;
     }
     for (const fs::directory_entry& entry : fs::recursive_directory_iterator(path)) {
-      if (entry.path().extension() == ".test") files.push_back(entry.path());
+      const fs::path extension = entry.path().extension();
+      if (extension == ".test" || extension == kRules) files.push_back(entry.path());
     }
   }
   std::sort(files.begin(), files.end());
@@ -191,9 +224,17 @@ RunnerCounts run_test_files(const std::vector<fs::path>& files, const RunnerOpti
   std::mutex mutex;
   auto work = [&] {
     for (size_t i = next++; i < files.size(); i = next++) {
-      std::string found = run_case(files[i], options);
+      std::string found;
+      RunnerCounts of_file;
+      if (files[i].extension() == kRules) {
+        of_file = run_rules(files[i], options, found);
+      } else {
+        found = run_case(files[i], options);
+        ++(found.empty() ? of_file.passed : of_file.failed);
+      }
       std::lock_guard lock(mutex);
-      ++(found.empty() ? counts.passed : counts.failed);
+      counts.passed += of_file.passed;
+      counts.failed += of_file.failed;
       if (found.empty()) continue;
       if (!found.ends_with('\n')) found += '\n';
       fmt::print("FAILED {}\n{}", files[i].string(), found);

@@ -1,4 +1,4 @@
-// Runs test files (see test_file.h), several at a time.
+// Runs test files (see test_file.h) and rule files (see rule_file.h), several at a time.
 #pragma once
 
 #include <filesystem>
@@ -17,10 +17,11 @@ struct RunnerCounts {
   unsigned failed = 0;
 };
 
-/// The test files among `paths` and below the folders among them, in order of their names.
+/// The test and rule files among `paths` and below the folders among them, in order of their names.
 std::vector<std::filesystem::path> find_test_files(const std::vector<std::filesystem::path>& paths);
 
-/// Runs each file and prints those that fail, with what differs, on standard output.
+/// Runs each file and prints those that fail, with what differs, on standard output. Each case of a
+/// rule file counts.
 RunnerCounts run_test_files(const std::vector<std::filesystem::path>& files,
                             const RunnerOptions& options);
 

@@ -10,8 +10,6 @@ constexpr InferenceRow kRows[] = {
      "f32[4,3]{1,0}"},
     {"f32[4,3] s32[2]", "(f32[4,3], s32[2])",
      "all-reduce(p0, p1), replica_groups={}, to_apply=add_f32", "(f32[4,3]{1,0}, s32[2]{0})"},
-    {"f32[4,3]", "f32[4,3]", "all-reduce(p0), replica_groups={}, to_apply=negate_f32",
-     "error: to_apply=%negate_f32 must take two scalars and return one"},
     {"(f32[4,3])", "(f32[4,3])", "all-reduce(p0), replica_groups={}, to_apply=add_f32",
      "error: operand 0 (%p0, (f32[4,3])) is no array"},
     {"f32[4,3]", "f32[8,3]", "all-gather(p0), replica_groups={}, dimensions={0}", "f32[8,3]{1,0}"},

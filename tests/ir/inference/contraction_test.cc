@@ -27,8 +27,7 @@ constexpr InferenceRow kRows[] = {
     {"f32[2,3] f32[3,4]", "bf16[2,4]",
      "dot(p0, p1), lhs_contracting_dims={1}, rhs_contracting_dims={0}", "bf16[2,4]{1,0}"},
     {"s32[2,3] s32[3,4]", "s8[2,4]",
-     "dot(p0, p1), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
-     "error: a product of s32 can't have the narrower type s8"},
+     "dot(p0, p1), lhs_contracting_dims={1}, rhs_contracting_dims={0}", "s8[2,4]{1,0}"},
     {"f32[2,3] f32[4,4]", "", "dot(p0, p1), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
      "error: lhs_contracting_dims={1} and rhs_contracting_dims={0}: dimension 1 of operand 0 (%p0, "
      "f32[2,3]) and dimension 0 of operand 1 (%p1, f32[4,4]) differ in size"},

@@ -25,7 +25,7 @@ TEST_CASE("verifier, collectives: groups of all-gather differ in size") {
     a = f32[8] all-gather(p), channel_id=1, replica_groups={{0,1},{2}}, dimensions={0}, use_global_device_ids=true
 )",
                          {1, 3}) ==
-        Findings{"error replica-groups: group 1 of replica_groups has 1 members, group 0 has 2: "
+        Findings{"error replica-groups: group 1 of replica_groups has 1 member, group 0 has 2: "
                  "those of all-gather must be of one size [a]"});
 }
 
@@ -66,7 +66,7 @@ TEST_CASE("verifier, collectives: not all devices") {
     a = f32[4] all-reduce(p), channel_id=1, replica_groups={{0,1}}, use_global_device_ids=true, to_apply=add
 )",
                          {1, 4}) ==
-        Findings{"error replica-groups: replica_groups lists 2 devices, but the mesh of 1 replicas "
+        Findings{"error replica-groups: replica_groups lists 2 devices, but the mesh of 1 replica "
                  "and 4 partitions has 4 [a]"});
 }
 
@@ -117,7 +117,7 @@ TEST_CASE("verifier, collectives: a broadcast beyond the mesh, and one device in
 )",
                          {1, 4}) ==
         Findings{"error replica-groups: replica_groups names partition 7, beyond the mesh of 1 "
-                 "replicas and 4 partitions [a]",
+                 "replica and 4 partitions [a]",
                  "error replica-groups: replica_groups lists partition 1 twice [b]"});
 }
 
@@ -131,9 +131,9 @@ TEST_CASE("verifier, collectives: pairs") {
         Findings{"error source-target-pairs: partition 0 is a source more than once [a]",
                  "error source-target-pairs: partition 1 is a target more than once [a]",
                  "error source-target-pairs: source_target_pairs names partition 4, beyond the "
-                 "mesh of 1 replicas and 4 partitions [b]",
+                 "mesh of 1 replica and 4 partitions [b]",
                  "error source-target-pairs: source_target_pairs names partition -1, beyond the "
-                 "mesh of 1 replicas and 4 partitions [b]",
+                 "mesh of 1 replica and 4 partitions [b]",
                  "warning unknown-mesh: source_target_pairs names replica 1, but the module gives "
                  "1 as their count or none: --replicas gives the mesh [c]"});
 }

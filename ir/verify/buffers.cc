@@ -1,0 +1,285 @@
+// Buffers, b(f32[8]): where they may stand, and that each is written at most once
+// (VerifyBuffers of xla/service/hlo_verifier.cc).
+#include <algorithm>
+
+#include <tsl/robin_map.h>
+
+#include "ir/verify/verification.h"
+
+namespace minihlo::verifier {
+namespace {
+
+bool has_frontend_attribute(const Instruction* instruction, std::string_view name) {
+  std::span<const NamedString> attributes = instruction->get(attr::frontend_attributes);
+  return std::ranges::any_of(attributes, [&](const NamedString& a) { return a.name == name; });
+}
+
+bool is_about_buffers(const Instruction* instruction) {
+  if (instruction->opcode() != Opcode::kCustomCall) return false;
+  const std::string_view target = instruction->get(attr::custom_call_target);
+  return target == "Pin" || target == "Unpin" || target == "CreateBuffer";
+}
+
+// Which shapes hold buffers; each is looked at once.
+class BufferShapes {
+ public:
+  bool holds(const Shape* shape) {
+    if (shape->is_array()) return false;
+    if (shape->kind() == Shape::Kind::kBuffer) return true;
+    if (!shape->is_tuple()) return false;
+    if (auto known = known_.find(shape); known != known_.end()) return known->second;
+    bool any = false;
+    for (const Shape* element : shape->elements()) any = any || holds(element);
+    known_.emplace(shape, any);
+    return any;
+  }
+
+ private:
+  tsl::robin_map<const Shape*, bool> known_;
+};
+
+using Index = std::vector<int64_t>;
+
+// The indices of the buffers in a shape.
+void list_buffers(const Shape* shape, Index& at, std::vector<Index>& found) {
+  if (shape->kind() == Shape::Kind::kBuffer) found.push_back(at);
+  if (!shape->is_tuple()) return;
+  for (size_t i = 0; i < shape->elements().size(); ++i) {
+    at.push_back(static_cast<int64_t>(i));
+    list_buffers(shape->elements()[i], at, found);
+    at.pop_back();
+  }
+}
+
+std::vector<Index> buffers_of(const Shape* shape) {
+  Index at;
+  std::vector<Index> found;
+  list_buffers(shape, at, found);
+  return found;
+}
+
+std::string text(const Index& index) { return fmt::format("{{{}}}", fmt::join(index, ",")); }
+
+class Buffers {
+ public:
+  Buffers(Verification& v, BufferShapes& shapes) : v_(v), shapes_(shapes) {}
+
+  void check(const Computation* computation, bool is_async, bool is_loop_body) {
+    if (is_async) {
+      // The rest is held to what the start says.
+      if (computation->root()->opcode() == Opcode::kCustomCall) {
+        find_users(computation);
+        is_loop_body_ = false;
+        check_custom_call(computation->root());
+      }
+      return;
+    }
+    find_users(computation);
+    is_loop_body_ = is_loop_body;
+    for (const Instruction* instruction : computation->instructions()) check(instruction);
+  }
+
+ private:
+  void find_users(const Computation* computation) {
+    users_.assign(computation->size(), {});
+    for (const Instruction* instruction : computation->instructions()) {
+      for (const Instruction* operand : instruction->operands()) {
+        std::vector<const Instruction*>& users = users_[operand->number()];
+        if (users.empty() || users.back() != instruction) users.push_back(instruction);
+      }
+    }
+  }
+
+  void check(const Instruction* instruction) {
+    switch (instruction->opcode()) {
+      case Opcode::kAsyncStart:
+      case Opcode::kAsyncUpdate:
+      case Opcode::kAsyncDone:
+      case Opcode::kGetTupleElement:
+      case Opcode::kTuple:
+        return;
+      case Opcode::kCustomCall:
+        check_custom_call(instruction);
+        return;
+      case Opcode::kWhile:
+        check_writers(instruction);
+        return;
+      case Opcode::kParameter:
+        if (instruction->parent() == v_.module().entry()) {
+          check_none(instruction);
+        } else {
+          check_writers(instruction);
+        }
+        return;
+      case Opcode::kCall:
+        if (has_frontend_attribute(instruction, "_xla_stream_annotation")) return;
+        [[fallthrough]];
+      default:
+        check_none(instruction);
+    }
+  }
+
+  void check_none(const Instruction* instruction) {
+    bool any = shapes_.holds(instruction->shape());
+    for (const Instruction* operand : instruction->operands()) {
+      any = any || shapes_.holds(operand->shape());
+    }
+    if (!any) return;
+    const bool is_entry = instruction->opcode() == Opcode::kParameter;
+    v_.error("buffer", instruction, "{} takes or gives no buffers",
+             is_entry ? "the entry" : to_string(instruction->opcode()));
+  }
+
+  void check_custom_call(const Instruction* call) {
+    const std::string_view target = call->get(attr::custom_call_target);
+    if (target == "Pin") {
+      check_pin(call, true);
+      check_writers(call);
+    } else if (target == "Unpin") {
+      check_pin(call, false);
+    } else if (target == "CreateBuffer") {
+      if (call->operand_count() > 0 || call->shape()->kind() != Shape::Kind::kBuffer) {
+        v_.error("buffer", call, "CreateBuffer takes nothing and gives a buffer");
+      } else {
+        check_writers(call);
+      }
+    } else {
+      check_aliased(call);
+      check_writers(call);
+    }
+  }
+
+  // Pin turns an array into a buffer of it, Unpin the other way round.
+  void check_pin(const Instruction* call, bool pins) {
+    const std::string_view target = call->get(attr::custom_call_target);
+    const Shape* from = call->operand_count() == 1 ? call->operand(0)->shape() : nullptr;
+    const Shape* array = pins ? from : call->shape();
+    const Shape* buffer = pins ? call->shape() : from;
+    if (!from || !array->is_array() || buffer->kind() != Shape::Kind::kBuffer) {
+      v_.error("buffer", call, "{} takes one {} and gives {}", target, pins ? "array" : "buffer",
+               pins ? "a buffer" : "an array");
+    } else if (!compatible(array, buffer->element(0))) {
+      v_.error("buffer", call, "{} turns {} into {}, which is another shape", target,
+               to_string(from, false), to_string(call->shape(), false));
+    } else if (call->get(attr::output_to_operand_aliasing).size() != 1) {
+      v_.error("buffer", call, "{} needs one output_to_operand_aliasing", target);
+    }
+  }
+
+  // Each buffer goes in once and comes out once.
+  void check_aliased(const Instruction* call) {
+    std::span<const Alias> aliases = call->get(attr::output_to_operand_aliasing);
+    for (size_t i = 0; i < call->operand_count(); ++i) {
+      for (const Index& index : buffers_of(call->operand(i)->shape())) {
+        const auto count = std::ranges::count_if(aliases, [&](const Alias& alias) {
+          return alias.parameter == static_cast<int64_t>(i) &&
+                 std::ranges::equal(alias.parameter_index, index);
+        });
+        if (count == 1) continue;
+        v_.error("buffer", call, "the buffer {} of operand {}, %{}, comes out {} times, not once",
+                 text(index), i, call->operand(i)->name(), count);
+      }
+    }
+    for (const Index& index : buffers_of(call->shape())) {
+      const auto count = std::ranges::count_if(aliases, [&](const Alias& alias) {
+        return std::ranges::equal(alias.output_index, index);
+      });
+      if (count == 1) continue;
+      v_.error("buffer", call, "the buffer {} of the result goes in {} times, not once",
+               text(index), count);
+    }
+  }
+
+  void check_writers(const Instruction* instruction) {
+    if (!shapes_.holds(instruction->shape())) return;
+    for (const Index& index : buffers_of(instruction->shape())) {
+      if (const int64_t writers = count_writers(instruction, index); writers > 1) {
+        v_.error("buffer", instruction, "the buffer {} of %{} has {} writers, and may have one",
+                 text(index), instruction->name(), writers);
+      }
+    }
+  }
+
+  // The users that write the buffer at `index` of an instruction's value, which may be handed on in
+  // tuples. Each step goes to a later instruction, so the path ends.
+  int64_t count_writers(const Instruction* instruction, const Index& index) {
+    struct Place {
+      const Instruction* instruction;
+      Index index;
+    };
+    std::vector<Place> open = {{instruction, index}};
+    int64_t writers = 0;
+    constexpr size_t kLongest = 10000;
+    for (size_t i = 0; i < open.size() && i < kLongest; ++i) {
+      const Place place = open[i];
+      for (const Instruction* user : users_[place.instruction->number()]) {
+        switch (user->opcode()) {
+          case Opcode::kGetTupleElement:
+            if (!place.index.empty() && user->get(attr::index) == place.index[0]) {
+              open.push_back({user, Index(place.index.begin() + 1, place.index.end())});
+            }
+            break;
+          case Opcode::kTuple: {
+            if (user == user->parent()->root()) {
+              writers += is_loop_body_;
+              break;
+            }
+            const auto operands = user->operands();
+            Index within = place.index;
+            within.insert(within.begin(),
+                          std::ranges::find(operands, place.instruction) - operands.begin());
+            open.push_back({user, std::move(within)});
+            break;
+          }
+          case Opcode::kCustomCall:
+          case Opcode::kCall:
+          case Opcode::kFusion:
+          case Opcode::kAsyncStart:
+          case Opcode::kAsyncUpdate:
+          case Opcode::kAsyncDone:
+          case Opcode::kWhile:
+          case Opcode::kConditional:
+            ++writers;
+            break;
+          default:
+            break;
+        }
+      }
+    }
+    return writers;
+  }
+
+  Verification& v_;
+  BufferShapes& shapes_;
+  std::vector<std::vector<const Instruction*>> users_;
+  bool is_loop_body_ = false;
+};
+
+}  // namespace
+
+void check_buffers(Verification& v) {
+  BufferShapes shapes;
+  bool any = false;
+  std::vector<bool> is_async(v.module().computations().size(), false);
+  std::vector<bool> is_body(is_async.size(), false);
+  for (const Computation* computation : v.module().computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      // Users are followed over the whole module, so all of it must be sound.
+      if (!v.is_sound(instruction)) return;
+      any = any || shapes.holds(instruction->shape()) || is_about_buffers(instruction);
+      if (instruction->opcode() == Opcode::kAsyncStart) {
+        is_async[instruction->get(attr::calls)->number()] = true;
+      } else if (instruction->opcode() == Opcode::kWhile) {
+        is_body[instruction->get(attr::body)->number()] = true;
+      }
+    }
+  }
+  if (!any) return;
+  Buffers buffers(v, shapes);
+  for (const Computation* computation : v.module().computations()) {
+    if (!computation->root()) continue;
+    buffers.check(computation, is_async[computation->number()], is_body[computation->number()]);
+  }
+}
+
+}  // namespace minihlo::verifier
