@@ -20,8 +20,8 @@ struct VerifyOptions {
   bool strict = true;
 };
 
-/// Reports every broken rule, each with the instruction and the rule's name. Opcodes whose shape
-/// is not inferred are warned about once each: their written shape was taken as it is.
+/// Reports every broken rule, each with the instruction and the rule's name. The shape of a
+/// custom-call is taken as it is written.
 void verify(const Module& module, const VerifyOptions& options, Diagnostics& diagnostics);
 
 }  // namespace minihlo

@@ -44,6 +44,8 @@ std::unique_ptr<Module> TextParser::run() {
     parse_module();
   } else if (at(TokenKind::kEnd)) {
     fail("expected-token", token().location(), "the text holds no module");
+  } else if (at(TokenKind::kWord) && closest(token().text, {"HloModule"}) == "HloModule") {
+    fail_expected("'HloModule'");
   } else {
     parse_bare_instruction();
   }

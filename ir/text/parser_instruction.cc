@@ -109,6 +109,10 @@ bool TextParser::parse_opcode(Draft& draft) {
     draft.opcode = *opcode;
   } else if (!parse_async_opcode(draft)) {
     std::string_view word = token().text;
+    if (element_type_from(word)) {
+      return fail("expected-token", token().location(),
+                  fmt::format("'{0}' needs its dimensions: {0}[2,3], or {0}[] for a scalar", word));
+    }
     fail("unknown-opcode", token().location(), fmt::format("there is no opcode '{}'", word));
     std::vector<std::string_view> known;
     for (int i = 0; i < kOpcodeCount; ++i) known.push_back(to_string(static_cast<Opcode>(i)));
@@ -320,6 +324,7 @@ bool TextParser::parse_attributes(Draft& draft, std::span<Instruction* const> op
     lexer_.advance();
     if (!add_attribute(use, key, attributes)) return false;
   }
+  if (at(TokenKind::kKey)) return fail_expected("',' before the attribute");
   if (draft.opcode == Opcode::kCustomCall && !normalize_custom_call(draft, attributes))
     return false;
   return check_required(draft, operands, attributes);

@@ -88,7 +88,7 @@ Result read_braces(const Lexer& lexer, size_t begin, const Shape& shape, Arena& 
     if (c == ' ' || c == ',' || c == '\n' || c == '\t' || c == '\r') {
       ++p;
     } else if (c == '{') {
-      if (depth == rank) return wrong(fmt::format("more than {} levels of braces", rank));
+      if (depth == rank) return wrong(fmt::format("braces nest more than {} deep", rank));
       if (depth > 0 && ++counts[depth - 1] > shape.dim(static_cast<int64_t>(depth - 1))) {
         return wrong(fmt::format("dimension {} has more than {} elements", depth - 1,
                                  shape.dim(static_cast<int64_t>(depth - 1))));
@@ -98,8 +98,8 @@ Result read_braces(const Lexer& lexer, size_t begin, const Shape& shape, Arena& 
     } else if (c == '}') {
       const int64_t expected = shape.dim(static_cast<int64_t>(depth - 1));
       if (counts[depth - 1] != expected) {
-        return wrong(fmt::format("dimension {} has {} elements, not {}", depth - 1,
-                                 counts[depth - 1], expected));
+        return wrong(fmt::format("dimension {} has {} of {} elements", depth - 1, counts[depth - 1],
+                                 expected));
       }
       ++p;
       if (--depth == 0) break;

@@ -218,9 +218,9 @@ bool TextParser::parse_array_shape(ElementType type, const Shape*& shape) {
                    !std::exchange(seen[static_cast<size_t>(dim)], 1);
       }
       if (!is_order) {
-        return fail(
-            "invalid-layout", brace.location(),
-            fmt::format("{{{}}} does not order {} dimensions", fmt::join(order, ","), dims.size()));
+        return fail("invalid-layout", brace.location(),
+                    fmt::format("{{{}}} does not order {} dimension{}", fmt::join(order, ","),
+                                dims.size(), dims.size() == 1 ? "" : "s"));
       }
       written = &layout;
     }

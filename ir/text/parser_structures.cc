@@ -133,7 +133,7 @@ bool TextParser::read_window(Attribute& attribute) {
     size_t count = which == 2 ? padding.size() : values[which].size();
     if (seen[which] && count != rank) {
       return fail("invalid-window", open.location(),
-                  fmt::format("the window's '{}' has {} dimensions, its size {}", kKeys[which],
+                  fmt::format("the window's '{}' is of rank {}, its size of rank {}", kKeys[which],
                               count, rank));
     }
   }

@@ -215,7 +215,6 @@ void check_written(Verification& v, const Instruction* instruction, const Shape*
 
 void check_shapes(Verification& v) {
   Layouts layouts;
-  std::vector<bool> warned(kOpcodeCount, false);
   bool unbounded = false;
   ShapePool& shapes = *v.module().shape_pool();
   for (const Computation* computation : v.module().computations()) {
@@ -224,13 +223,6 @@ void check_shapes(Verification& v) {
       const Opcode opcode = instruction->opcode();
       if (std::string wrong = layouts.check(instruction->shape()); !wrong.empty()) {
         v.error("layout", instruction, "{}", wrong);
-      }
-      if (!has_shape_inference(opcode) && !warned[static_cast<size_t>(opcode)]) {
-        warned[static_cast<size_t>(opcode)] = true;
-        v.warning("not-verified", instruction,
-                  "shapes of {} do not follow from operands and attributes: they are taken as "
-                  "written",
-                  to_string(opcode));
       }
       check_precision(v, instruction);
       auto inferred = infer_shape(shapes, {opcode, instruction->operands(),

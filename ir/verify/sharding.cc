@@ -9,9 +9,36 @@ namespace {
 
 using Form = Sharding::Form;
 
-std::vector<int64_t> devices_of(const Sharding& sharding) {
-  if (sharding.iota) return sharding.iota->materialize();
-  return {sharding.devices.begin(), sharding.devices.end()};
+bool is_permutation(std::span<const int64_t> order, size_t rank) {
+  if (order.empty()) return rank <= 1;
+  std::vector<bool> seen(rank, false);
+  for (int64_t axis : order) {
+    if (axis < 0 || axis >= static_cast<int64_t>(rank) || seen[static_cast<size_t>(axis)]) {
+      return false;
+    }
+    seen[static_cast<size_t>(axis)] = true;
+  }
+  return order.size() == rank;
+}
+
+bool is_order(const IotaOrder& iota) {
+  return is_permutation(iota.transpose_perm, iota.reshape_dims.size());
+}
+
+// Whether two tilings name the same devices. What would be listed at length counts as the same.
+bool same_devices(const Sharding& a, const Sharding& b) {
+  constexpr int64_t kWorthListing = int64_t{1} << 20;
+  auto count = [](const Sharding& one) {
+    return one.iota ? one.iota->size() : static_cast<int64_t>(one.devices.size());
+  };
+  auto list = [](const Sharding& one) {
+    if (one.iota) return one.iota->materialize();
+    return std::vector<int64_t>(one.devices.begin(), one.devices.end());
+  };
+  if (count(a) != count(b)) return false;
+  if (count(a) > kWorthListing) return true;
+  if ((a.iota && !is_order(*a.iota)) || (b.iota && !is_order(*b.iota))) return true;
+  return list(a) == list(b);
 }
 
 // The kinds of the tile dimensions that split no dimension of the array.
@@ -32,7 +59,7 @@ bool same_sharding(const Sharding& a, const Sharding& b) {
       return a.device == b.device;
     case Form::kTiled:
       return std::ranges::equal(a.tile_dims, b.tile_dims) && subgroups(a) == subgroups(b) &&
-             (same_iota(a.iota, b.iota) || devices_of(a) == devices_of(b));
+             (same_iota(a.iota, b.iota) || same_devices(a, b));
     case Form::kTuple:
       for (size_t i = 0; i < a.elements.size(); ++i) {
         if (!same_sharding(*a.elements[i], *b.elements[i])) return false;
@@ -105,6 +132,7 @@ class Shardings {
     }
     if (sharding.form == Form::kMaximal) return wrong_with_device(sharding.device);
     if (sharding.form != Form::kTiled) return "";
+    if (sharding.iota && !is_order(*sharding.iota)) return "T(...) is no permutation of its axes";
     const int64_t count =
         sharding.iota ? sharding.iota->size() : static_cast<int64_t>(sharding.devices.size());
     for (int64_t device : sharding.devices) {

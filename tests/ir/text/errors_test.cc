@@ -101,7 +101,7 @@ TEST_CASE("bad instructions") {
        "async-chain 5:12 'sign-done' has another opcode than its start 'b' (the start is here)\n"},
       {"a = f32[2,2] parameter(0)\nb = f32[2,2] reduce-window(a, a), window={size=2x2 stride=1}, "
        "to_apply={ x = f32[] parameter(0) }",
-       "invalid-window 4:42 the window's 'stride' has 1 dimensions, its size 2\n"},
+       "invalid-window 4:42 the window's 'stride' is of rank 1, its size of rank 2\n"},
       {"a = (f32[2], s32[]) parameter(0)\nb = f32[2] negate(a#2)",
        "invalid-operand 4:20 'a' has no element 2: it is (f32[2]{0}, s32[])\n"},
   };
@@ -129,11 +129,11 @@ TEST_CASE("bad literals") {
       {"f32[2] constant({1, 2, 3})",
        "literal-size 3:28 the literal does not fit f32[2]: dimension 0 has more than 2 elements\n"},
       {"f32[2] constant({1})",
-       "literal-size 3:23 the literal does not fit f32[2]: dimension 0 has 1 elements, not 2\n"},
+       "literal-size 3:23 the literal does not fit f32[2]: dimension 0 has 1 of 2 elements\n"},
       {"f32[2,2] constant({{1, 2}})",
-       "literal-size 3:30 the literal does not fit f32[2,2]: dimension 0 has 1 elements, not 2\n"},
+       "literal-size 3:30 the literal does not fit f32[2,2]: dimension 0 has 1 of 2 elements\n"},
       {"f32[2] constant({{1, 2}})",
-       "literal-size 3:22 the literal does not fit f32[2]: more than 1 levels of braces\n"},
+       "literal-size 3:22 the literal does not fit f32[2]: braces nest more than 1 deep\n"},
       {"f32[2,1] constant({1, 2})",
        "literal-size 3:24 the literal does not fit f32[2,1]: an element "
        "stands outside of the innermost braces\n"},

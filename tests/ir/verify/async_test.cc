@@ -105,8 +105,6 @@ TEST_CASE("verifier, async: aliases of operands") {
     c = f32[4] custom-call(p), custom_call_target="c", output_to_operand_aliasing={{}: (1, {})}
     d = f32[4] custom-call(p), custom_call_target="d", output_to_operand_aliasing={{}: (0, {2})}
 )") == Findings{
-           "warning not-verified: shapes of custom-call do not follow from operands and "
-           "attributes: they are taken as written [a]",
            "error operand-alias: output_to_operand_aliasing names {1} of the result, which is "
            "f32[4] [b]",
            "error operand-alias: output_to_operand_aliasing names operand 1, but there are 1 [c]",
