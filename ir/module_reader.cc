@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ir/gzip.h"
+#include "ir/json/module_json.h"
 
 namespace minihlo {
 namespace {
@@ -52,9 +53,10 @@ std::unique_ptr<Module> parse_module(std::shared_ptr<const Source> source, Diagn
       diagnostics.set_source(source);
       diagnostics.error("unsupported-form", {}, "this is a binary file, which is not read");
       return nullptr;
+    case ModuleForm::kJson:
+      return parse_json(source, diagnostics, options);
     case ModuleForm::kText:
     case ModuleForm::kProtoText:
-    case ModuleForm::kJson:
       break;
   }
   return parse_text(source, diagnostics, options);

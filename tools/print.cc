@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ir/json/module_json.h"
 #include "ir/text/printer.h"
 #include "tools/command.h"
 #include "tools/error_output.h"
@@ -33,7 +34,7 @@ class Print : public Command {
   void declare(Arguments& arguments) override {
     arguments.positional("FILE", file_, "the module; - is standard input");
     arguments.option("-o,--output", "F", output_, "write to F instead of standard output");
-    arguments.choice("--format", format_, {"text"}, "the form to print (default: text)");
+    arguments.choice("--format", format_, {"text", "json"}, "the form to print (default: text)");
     arguments.flag("--short", short_,
                    "no metadata, control-predecessors, computation signatures, % and index "
                    "comments (XLA's ShortParsable)");
@@ -63,7 +64,9 @@ class Print : public Command {
     if (!module || !settle_options()) return ExitCode::kInvalid;
     std::string text;
     std::string wrong;
-    if (!around_.empty()) {
+    if (format_ == "json") {
+      text = print_json(*module);
+    } else if (!around_.empty()) {
       wrong = print_around(*module, around_, hops_, options_, text);
     } else if (!computation_.empty()) {
       wrong = print_computation(*module, computation_, options_, text);

@@ -247,8 +247,7 @@ bool TextParser::parse_json_text(JsonText& json) {
   const Token place = token();
   if (!at(TokenKind::kLeftBrace)) {
     if (!expect_string(json.text, "a string or {...}")) return false;
-    // XLA prints such a string without quotes whenever it can be read back so.
-    json.raw = json.text.starts_with('{') && end_of_braces(json.text, 0) == json.text.size();
+    json.raw = is_braced(json.text);
     return true;
   }
   size_t end = end_of_braces(lexer_.text(), place.offset);

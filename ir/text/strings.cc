@@ -38,6 +38,10 @@ std::string lower_case(std::string_view text) {
   return lower;
 }
 
+bool is_braced(std::string_view text) {
+  return text.starts_with('{') && end_of_braces(text, 0) == text.size();
+}
+
 bool unescape(std::string_view text, std::string& out) {
   auto number = [&](size_t& i, int base, size_t most, uint32_t largest) -> int64_t {
     uint32_t value = 0;

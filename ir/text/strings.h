@@ -13,6 +13,9 @@ namespace minihlo {
 /// inside double-quoted strings don't count.
 size_t end_of_braces(std::string_view text, size_t offset);
 
+/// Whether `text` is one balanced {...}: XLA prints such a string without quotes.
+bool is_braced(std::string_view text);
+
 /// Turns C escapes into what they stand for. False when one is malformed.
 bool unescape(std::string_view text, std::string& out);
 /// Appends `text` with C escapes, as XLA prints it: non-ASCII bytes in octal.
