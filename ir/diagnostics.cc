@@ -146,10 +146,18 @@ void shorten(std::string& message) {
                         std::string_view(message).substr(tail));
 }
 
+// What is no regular file may never end.
+constexpr size_t kLongestStream = size_t{1} << 30;
+
+// Reads to the end of the file. False, with errno, when that fails; EFBIG past kLongestStream.
 bool read_all(int file, std::string& text) {
   constexpr size_t kChunk = size_t{1} << 16;
   for (;;) {
     size_t size = text.size();
+    if (size > kLongestStream) {
+      errno = EFBIG;
+      return false;
+    }
     text.resize(size + kChunk);
     ssize_t got = read(file, text.data() + size, kChunk);
     text.resize(size + static_cast<size_t>(std::max<ssize_t>(got, 0)));
@@ -191,11 +199,16 @@ std::shared_ptr<const Source> Source::from_file(const std::string& path, std::st
       source->mapping_size_ = static_cast<size_t>(status.st_size);
       source->text_ = {static_cast<const char*>(mapping), source->mapping_size_};
     } else {
+      if (S_ISREG(status.st_mode)) {
+        source->storage_.reserve(static_cast<size_t>(std::min(status.st_size, kWorthMapping)) + 1);
+      }
       ok = read_all(file, source->storage_);
       source->text_ = source->storage_;
     }
   }
-  if (!ok) error = std::strerror(errno);
+  if (!ok) {
+    error = errno == EFBIG ? "more than 1 GiB, and it is no regular file" : std::strerror(errno);
+  }
   if (file >= 0 && !standard_input) close(file);
   return ok ? source : nullptr;
 }

@@ -34,9 +34,21 @@ void Instruction::erase(AttributeId id) {
 
 namespace {
 
-bool names_computations(const Attribute& attribute) {
-  AttributeKind kind = info(attribute.id).kind;
+constexpr bool is_computation_kind(AttributeKind kind) {
   return kind == AttributeKind::kComputation || kind == AttributeKind::kComputations;
+}
+
+// By key: this is asked of every attribute of a module, and often.
+constexpr bool kNamesComputations[] = {
+#define ATTRIBUTE(id, text, kind) is_computation_kind(AttributeKind::kind),
+#define WORD_ATTRIBUTE(id, text, type, words) false,
+#include "ir/attributes.def"
+#undef ATTRIBUTE
+#undef WORD_ATTRIBUTE
+};
+
+bool names_computations(const Attribute& attribute) {
+  return kNamesComputations[static_cast<size_t>(attribute.id)];
 }
 
 }  // namespace

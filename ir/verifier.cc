@@ -29,11 +29,6 @@ Location Verification::header_location(std::string_view attribute) const {
   return {static_cast<uint32_t>(at), static_cast<uint32_t>(attribute.size())};
 }
 
-bool Verification::is_sound(const Instruction* instruction) const {
-  const std::vector<bool>& unsound = unsound_[instruction->parent()->number()];
-  return unsound.empty() || !unsound[instruction->number()];
-}
-
 void Verification::mark_unsound(const Instruction* instruction) {
   std::vector<bool>& unsound = unsound_[instruction->parent()->number()];
   unsound.resize(instruction->parent()->size(), false);

@@ -56,6 +56,29 @@ auto order(ElementType type) {
                     is_signed(type), type);
 }
 
+// Whether `shape` is what try_array would make of the parts.
+bool is_made_of(const Shape* shape, ElementType type, std::span<const Dim> dims,
+                const Layout* layout) {
+  if (!shape->is_array() || shape->element_type() != type || !shape->layout() ||
+      shape->rank() != static_cast<int64_t>(dims.size()) || !shape->layout()->has_only_order()) {
+    return false;
+  }
+  std::span<const int64_t> order = shape->layout()->minor_to_major;
+  if (order.size() != dims.size()) return false;
+  if (layout && (!layout->has_only_order() || layout->minor_to_major.size() != dims.size())) {
+    return false;
+  }
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const int64_t next =
+        layout ? layout->minor_to_major[i] : shape->rank() - 1 - static_cast<int64_t>(i);
+    if (order[i] != next) return false;
+    const auto axis = static_cast<int64_t>(i);
+    if (shape->dim(axis) != dims[i].size || shape->is_dynamic(axis) != dims[i].dynamic)
+      return false;
+  }
+  return true;
+}
+
 bool has_default_layout(const Shape* shape) {
   if (!shape->layout() || !shape->layout()->has_only_order()) return false;
   int64_t next = shape->rank();
@@ -148,6 +171,8 @@ std::string Context::need_like_types(size_t i, size_t j) const {
 }
 
 Result Context::array(ElementType type, const Dims& dims, const Layout* layout) const {
+  // Most often the result is as written, and need not be looked for among all shapes.
+  if (written() && is_made_of(written(), type, dims, layout)) return written();
   std::vector<int64_t> sizes;
   sizes.reserve(dims.size());
   auto dynamic = std::make_unique<bool[]>(dims.size());

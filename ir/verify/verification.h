@@ -28,7 +28,10 @@ class Verification {
 
   /// Whether the instruction has the operands and attributes that its opcode asks for, so that its
   /// shape and ids may be looked at. What is not is marked by the rules of structure.cc.
-  bool is_sound(const Instruction* instruction) const;
+  bool is_sound(const Instruction* instruction) const {
+    const std::vector<bool>& unsound = unsound_[instruction->parent()->number()];
+    return unsound.empty() || !unsound[instruction->number()];
+  }
   void mark_unsound(const Instruction* instruction);
 
   template <class... Args>
