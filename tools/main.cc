@@ -71,7 +71,10 @@ int usage_error(std::string_view message, std::string_view command = "") {
 }
 
 int run_tool(const std::vector<std::string>& words) {
-  if (std::ranges::find(words, "--json") != words.end()) gather_errors();
+  for (size_t i = 0; i < words.size(); ++i) {
+    const bool is_format = i > 0 && words[i - 1] == "--format" && words[i] == "json";
+    if (words[i] == "--json" || words[i] == "--format=json" || is_format) gather_errors();
+  }
   if (words.empty()) {
     print_stderr(tool_help(false));
     return static_cast<int>(ExitCode::kInvalid);

@@ -1,4 +1,6 @@
 // Structure and control: values are named, grouped, passed on, and computations run.
+#include <algorithm>
+
 #include "ir/inference/families.h"
 #include "ir/inference/reducer.h"
 
@@ -7,8 +9,8 @@ namespace {
 
 // That the computation of attribute `what` takes the operands from `from` on.
 std::string check_arguments(const Context& c, std::string_view what, const Computation* computation,
-                            const Signature& called, size_t from) {
-  if (called.parameters.size() != c.count() - from) {
+                            const Signature& called, size_t from, size_t spare = 0) {
+  if (called.parameters.size() != c.count() - from - spare) {
     return fmt::format("{}=%{} takes {} parameters, but {} gives it {}", what, computation->name(),
                        called.parameters.size(), c.name(), c.count() - from);
   }
@@ -64,7 +66,15 @@ Result infer_own_id(const Context& c) { return c.shapes().scalar(ElementType::U3
 
 Result infer_call(const Context& c) { return call(c, "to_apply", c.get(attr::to_apply)); }
 
-Result infer_fusion(const Context& c) { return call(c, "calls", c.get(attr::calls)); }
+// A fusion may have more operands than its body has parameters.
+Result infer_fusion(const Context& c) {
+  const Computation* body = c.get(attr::calls);
+  auto called = signature("calls", body);
+  if (!called) return tl::make_unexpected(called.error());
+  const size_t spare = c.count() - std::min(c.count(), called->parameters.size());
+  MINIHLO_RETURN_IF_WRONG(check_arguments(c, "calls", body, *called, 0, spare));
+  return called->result;
+}
 
 Result infer_while(const Context& c) {
   const Computation* condition = c.get(attr::condition);

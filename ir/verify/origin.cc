@@ -17,6 +17,10 @@ bool skip_leaf(std::string_view& text) {
   int depth = 0;
   bool quoted = false;
   for (size_t i = 0; i < text.size(); ++i) {
+    if (quoted && text[i] == '\\') {
+      ++i;
+      continue;
+    }
     if (text[i] == '"') quoted = !quoted;
     if (quoted) continue;
     depth += text[i] == '{';

@@ -12,8 +12,7 @@
 //     q = f32[3] parameter(1)
 //     ROOT a = f32[2] add(p, q)
 //   --- expect
-//   3:8: error: operand 0 (%p, f32[2]) and operand 1 (%q, f32[3]) differ in their dimensions
-//   [shape]
+//   3:8: error: operand 0 (%p, f32[2]) and operand 1 (%q, f32[3]) differ ... [shape]
 //
 // The module of a case is what stands before, the case, and what stands after: sections `before`
 // and `after` hold for the cases behind them. Lines count from the first of the case. Diagnostics
