@@ -103,6 +103,9 @@ bool TextParser::fail_expected(std::string_view expected) {
 
 void TextParser::note_suggestion(std::string_view word,
                                  const std::vector<std::string_view>& candidates) {
+  // The first errors are read; looking for what is close takes longer than all else of an error.
+  constexpr size_t kSuggested = 100;
+  if (diagnostics_.error_count() > kSuggested) return;
   std::string_view near = closest(word, candidates);
   if (!near.empty()) last_error_->notes.push_back({fmt::format("did you mean '{}'?", near), {}});
 }

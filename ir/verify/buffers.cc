@@ -1,6 +1,7 @@
 // Buffers, b(f32[8]): where they may stand, and that each is written at most once
 // (VerifyBuffers of xla/service/hlo_verifier.cc).
 #include <algorithm>
+#include <map>
 
 #include <tsl/robin_map.h>
 
@@ -57,6 +58,8 @@ std::vector<Index> buffers_of(const Shape* shape) {
   list_buffers(shape, at, found);
   return found;
 }
+
+Index index_of(std::span<const int64_t> index) { return {index.begin(), index.end()}; }
 
 std::string text(const Index& index) { return fmt::format("{{{}}}", fmt::join(index, ",")); }
 
@@ -168,22 +171,26 @@ class Buffers {
 
   // Each buffer goes in once and comes out once.
   void check_aliased(const Instruction* call) {
-    std::span<const Alias> aliases = call->get(attr::output_to_operand_aliasing);
+    std::map<std::pair<int64_t, Index>, int64_t> outs;  // by operand and index in it
+    std::map<Index, int64_t> ins;                       // by index in the result
+    for (const Alias& alias : call->get(attr::output_to_operand_aliasing)) {
+      ++outs[{alias.parameter, index_of(alias.parameter_index)}];
+      ++ins[index_of(alias.output_index)];
+    }
     for (size_t i = 0; i < call->operand_count(); ++i) {
+      if (!shapes_.holds(call->operand(i)->shape())) continue;
       for (const Index& index : buffers_of(call->operand(i)->shape())) {
-        const auto count = std::ranges::count_if(aliases, [&](const Alias& alias) {
-          return alias.parameter == static_cast<int64_t>(i) &&
-                 std::ranges::equal(alias.parameter_index, index);
-        });
+        const auto found = outs.find({static_cast<int64_t>(i), index});
+        const int64_t count = found == outs.end() ? 0 : found->second;
         if (count == 1) continue;
         v_.error("buffer", call, "the buffer {} of operand {}, %{}, comes out {} times, not once",
                  text(index), i, call->operand(i)->name(), count);
       }
     }
+    if (!shapes_.holds(call->shape())) return;
     for (const Index& index : buffers_of(call->shape())) {
-      const auto count = std::ranges::count_if(aliases, [&](const Alias& alias) {
-        return std::ranges::equal(alias.output_index, index);
-      });
+      const auto found = ins.find(index);
+      const int64_t count = found == ins.end() ? 0 : found->second;
       if (count == 1) continue;
       v_.error("buffer", call, "the buffer {} of the result goes in {} times, not once",
                text(index), count);

@@ -197,6 +197,20 @@ bool is_unbounded(const Shape* shape) {
          std::ranges::find(shape->dims(), kUnboundedSize) != shape->dims().end();
 }
 
+// operand_precision={high,default} of what multiplies.
+void check_operand_precision(Verification& v, const Instruction* instruction) {
+  constexpr std::string_view kKnown[] = {"default", "high", "highest", "packed_nibble"};
+  if (info(instruction->opcode()).family != Family::kContraction &&
+      instruction->opcode() != Opcode::kCustomCall) {
+    return;
+  }
+  for (std::string_view word : instruction->get(attr::operand_precision)) {
+    if (std::ranges::find(kKnown, word) != std::end(kKnown)) continue;
+    v.error("operand-precision", instruction, "operand_precision names '{}', which is none of {}",
+            word, fmt::join(kKnown, ", "));
+  }
+}
+
 // What is written is not what is inferred.
 void check_written(Verification& v, const Instruction* instruction, const Shape* inferred) {
   const std::string wrong =
@@ -232,6 +246,7 @@ void check_shapes(Verification& v) {
       } else if (!compatible_but_for_dynamic(*inferred, instruction->shape())) {
         check_written(v, instruction, *inferred);
       }
+      check_operand_precision(v, instruction);
       if (opcode == Opcode::kBitcast) check_bitcast(v, instruction);
       if (opcode == Opcode::kSort && inferred) check_comparator(v, instruction);
       if (!unbounded && is_unbounded(instruction->shape())) {

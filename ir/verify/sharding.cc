@@ -27,7 +27,7 @@ bool is_order(const IotaOrder& iota) {
 
 // Whether two tilings name the same devices. What would be listed at length counts as the same.
 bool same_devices(const Sharding& a, const Sharding& b) {
-  constexpr int64_t kWorthListing = int64_t{1} << 20;
+  constexpr int64_t kWorthListing = int64_t{1} << 14;
   auto count = [](const Sharding& one) {
     return one.iota ? one.iota->size() : static_cast<int64_t>(one.devices.size());
   };
