@@ -218,7 +218,7 @@ const Shape* ShapePool::with_dims(const Shape* shape, std::span<const int64_t> d
 }
 
 const Shape* ShapePool::with_element_type(const Shape* shape, ElementType type) {
-  return try_array(type, shape->dims());
+  return try_array(type, shape->dims(), shape->dynamic_dims());
 }
 
 namespace {

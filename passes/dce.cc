@@ -9,16 +9,16 @@
 //
 // What stays though unused: parameters; infeed, outfeed, send, recv and their done forms;
 // custom-calls marked with a side effect; random numbers that advance a state; what names control
-// predecessors or is named as one, as somebody wanted that order. Of collectives those that XLA
-// keeps (xla/hlo/ir/hlo_instruction.cc, HasSideEffectNoRecurse): start and done forms,
-// collective-broadcast, those with constrain_layout=true, and those with a channel_id in a module
-// that is not partitioned, where programs of another module may wait for them. An instruction that
-// calls a computation with one of these inside stays too.
+// predecessors or is named as one, as somebody wanted that order; what ends work whose start stays.
+// Of collectives those that XLA keeps (xla/hlo/ir/hlo_instruction.cc, HasSideEffectNoRecurse):
+// start and done forms, collective-broadcast, those with constrain_layout=true, and those with a
+// channel_id in a module that is not partitioned, where programs of another module may wait for
+// them. An instruction that calls a computation with one of these inside stays too.
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "ir/opcode.h"
+#include "ir/async_pairs.h"
 #include "passes/pass.h"
 
 namespace minihlo {
@@ -51,6 +51,13 @@ bool has_own_effect(const Instruction& instruction, bool is_partitioned) {
     default:
       return false;
   }
+}
+
+// Whether an opcode ends, or goes on with, what an instruction began.
+bool continues(const Instruction& start, Opcode opcode) {
+  const std::optional<Opcode> done = done_of(start.opcode());
+  return done &&
+         (opcode == *done || (opcode == Opcode::kAsyncUpdate && done == Opcode::kAsyncDone));
 }
 
 class Dce : public Pass {
@@ -114,10 +121,22 @@ class Dce : public Pass {
       if (!before.empty() || stays(*instruction)) live[instruction->number()] = true;
       for (const Instruction* one : before) live[one->number()] = true;
     }
-    for (size_t i = list.size(); i-- > 0;) {
-      if (!live[i]) continue;
-      for (const Instruction* operand : list[i]->operands()) live[operand->number()] = true;
+    auto mark_operands = [&] {
+      for (size_t i = list.size(); i-- > 0;) {
+        if (!live[i]) continue;
+        for (const Instruction* operand : list[i]->operands()) live[operand->number()] = true;
+      }
+    };
+    mark_operands();
+    // What is begun must be ended, though nobody uses what comes of it.
+    bool changed = false;
+    for (const Instruction* instruction : list) {
+      if (live[instruction->number()] || instruction->operands().empty()) continue;
+      const Instruction* start = instruction->operand(0);
+      if (!live[start->number()] || !continues(*start, instruction->opcode())) continue;
+      live[instruction->number()] = changed = true;
     }
+    if (changed) mark_operands();
     return live;
   }
 };

@@ -1,32 +1,10 @@
 #include <tsl/robin_map.h>
 
+#include "ir/async_pairs.h"
 #include "ir/verify/verification.h"
 
 namespace minihlo::verifier {
 namespace {
-
-// The opcode that ends what a native start begins; nothing for other opcodes.
-std::optional<Opcode> done_of(Opcode start) {
-  switch (start) {
-    case Opcode::kAllGatherStart:
-      return Opcode::kAllGatherDone;
-    case Opcode::kAllReduceStart:
-      return Opcode::kAllReduceDone;
-    case Opcode::kCollectivePermuteStart:
-      return Opcode::kCollectivePermuteDone;
-    case Opcode::kCopyStart:
-      return Opcode::kCopyDone;
-    case Opcode::kSend:
-      return Opcode::kSendDone;
-    case Opcode::kRecv:
-      return Opcode::kRecvDone;
-    case Opcode::kAsyncStart:
-    case Opcode::kAsyncUpdate:
-      return Opcode::kAsyncDone;
-    default:
-      return std::nullopt;
-  }
-}
 
 // What is under way may be carried through these: into a loop, out of a branch, in a tuple.
 bool carries(Opcode opcode) {

@@ -64,6 +64,19 @@ TEST_CASE("dce: collectives stay where XLA keeps them") {
                          ", num_partitions=2"))) == "x s d r");
 }
 
+TEST_CASE("dce: what is begun is ended, though nobody uses it") {
+  CHECK(
+      left(run_passes("dce", entry("  s = ((f32[2]), f32[1], u32[]) slice-start(x), slice={[0:1]}, "
+                                   "control-predecessors={x}\n"
+                                   "  u = ((f32[2]), f32[1], u32[]) slice-update(s)\n"
+                                   "  d = f32[1] slice-done(u)\n"))) == "x s u d r");
+  CHECK(left(run_passes("dce", entry("  s = (f32[2], f32[2], u32[]) copy-start(x), "
+                                     "control-predecessors={x}\n"
+                                     "  d = f32[2] copy-done(s)\n"))) == "x s d r");
+  CHECK(left(run_passes("dce", entry("  s = (f32[2], f32[2], u32[]) copy-start(x)\n"
+                                     "  d = f32[2] copy-done(s)\n"))) == "x r");
+}
+
 TEST_CASE("dce: control dependencies hold both sides") {
   CHECK(left(run_passes("dce", entry("  a = f32[2] sine(x)\n"
                                      "  b = f32[2] cosine(x), control-predecessors={a}\n"

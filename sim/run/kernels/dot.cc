@@ -80,10 +80,9 @@ KernelResult dot_kernel(KernelCall& call) {
   if (count_of(right.view.rows) == 1 && !is_complex(type)) std::swap(left, right);
   auto sums = call.allocate(dot.shape()->element_count() * width);
   if (!sums) return tl::unexpected(std::move(sums.error()));
-  if (dot.shape()->element_count() > 0) {
-    if (KernelResult done = pack(call, left, width, kTileRows); !done) return done;
-    if (KernelResult done = pack(call, right, width, kTileColumns); !done) return done;
-  }
+  if (dot.shape()->element_count() == 0) return convert_result(call, *sums, type);
+  if (KernelResult done = pack(call, left, width, kTileRows); !done) return done;
+  if (KernelResult done = pack(call, right, width, kTileColumns); !done) return done;
   call.next_stage();
 
   const int64_t rows = count_of(left.view.rows), columns = count_of(right.view.rows);

@@ -228,6 +228,16 @@ TEST_CASE("simulator: inputs that do not fit are refused") {
   CHECK(shared->outputs[0][0].data == shared->outputs[1][0].data);
 }
 
+TEST_CASE("simulator: a dot without result elements") {
+  auto result = run_text(R"(HloModule m
+ENTRY e { x = f32[2] parameter(0)
+  y = f32[0,2] parameter(1)
+  ROOT d = f32[0] dot(x, y), lhs_contracting_dims={0}, rhs_contracting_dims={1} })",
+                         1, 1);
+  REQUIRE(result);
+  CHECK(result->outputs[0][0].bytes == 0);
+}
+
 TEST_CASE("simulator: outputs outlive module and run") {
   std::vector<std::vector<HostTensor>> outputs;
   {

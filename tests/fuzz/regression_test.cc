@@ -1,0 +1,34 @@
+// Inputs of fuzzing that once went wrong: data/fuzz/TARGET/NAME.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "tests/fuzz/targets.h"
+#include "tests/paths.h"
+
+namespace minihlo::fuzz {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST_CASE("fuzzing: inputs that once went wrong do no more") {
+  size_t count = 0;
+  for (const Target& target : kTargets) {
+    const fs::path folder = testing::data_file("fuzz") / target.name;
+    if (!fs::exists(folder)) continue;
+    for (const auto& entry : fs::directory_iterator(folder)) {
+      std::ifstream file(entry.path(), std::ios::binary);
+      std::ostringstream input;
+      input << file.rdbuf();
+      CAPTURE(entry.path().string());
+      CHECK(target.run(input.str()) == "");
+      ++count;
+    }
+  }
+  CHECK(count > 0);
+}
+
+}  // namespace
+}  // namespace minihlo::fuzz

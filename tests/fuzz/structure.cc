@@ -1,0 +1,62 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "ir/text/parser.h"
+#include "ir/text/printer.h"
+#include "ir/verifier.h"
+#include "tests/fuzz/targets.h"
+#include "tests/generator/generator.h"
+
+namespace minihlo::fuzz {
+namespace {
+
+std::string verified(const Module& module) {
+  Diagnostics diagnostics;
+  verify(module, {}, diagnostics);
+  return diagnostics.ok() ? "" : diagnostics.to_string();
+}
+
+std::string line_at(const std::string& text, size_t at) {
+  const size_t begin = at == 0 ? 0 : text.rfind('\n', at - 1) + 1;
+  return text.substr(begin, text.find('\n', at) - begin);
+}
+
+std::string compared(std::string_view what, const std::string& printed, const Module& other) {
+  const std::string again = print_text(other);
+  if (again == printed) return "";
+  const auto at = static_cast<size_t>(std::ranges::mismatch(printed, again).in1 - printed.begin());
+  return fmt::format("the module has the line\n{}\nand {}\n{}\nin\n{}", line_at(printed, at), what,
+                     line_at(again, at), printed);
+}
+
+}  // namespace
+
+std::string kept_by_all_forms(const Module& module) {
+  const std::string printed = print_text(module);
+  if (std::string wrong = compared("its clone", printed, *module.clone()); !wrong.empty()) {
+    return wrong;
+  }
+  auto source = Source::from_string("printed.hlo", printed);
+  Diagnostics diagnostics(source);
+  const std::unique_ptr<Module> parsed = parse_text(source, diagnostics);
+  if (!parsed) return "its text does not parse: " + diagnostics.to_string();
+  if (std::string wrong = verified(*parsed); !wrong.empty()) return "parsed again: " + wrong;
+  return compared("that text, parsed again,", printed, *parsed);
+}
+
+std::string structure(std::string_view input) {
+  generator::Choices choices(input);
+  generator::GenerateOptions options;
+  options.use = choices.pick({generator::Use::kAny, generator::Use::kXla, generator::Use::kRunnable,
+                              generator::Use::kOracle});
+  options.size = choices.below(40);
+  const generator::Generated made = generator::generate(choices, options);
+  if (!made.mistakes.empty()) return "a rule made a mistake: " + made.mistakes[0];
+  if (std::string wrong = verified(*made.module); !wrong.empty()) {
+    return wrong + print_text(*made.module);
+  }
+  return kept_by_all_forms(*made.module);
+}
+
+}  // namespace minihlo::fuzz

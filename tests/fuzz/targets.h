@@ -1,0 +1,32 @@
+// What is done with the inputs of fuzzing. Each target takes any bytes and returns what is wrong
+// with the way they were treated, or an empty string; a crash, a hang or a sanitizer's report is
+// the other way to fail. entry.cc makes a libFuzzer program of each, and regression_test.cc runs
+// them on the inputs in data/fuzz.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "ir/module.h"
+
+namespace minihlo::fuzz {
+
+/// HLO text, good or bad. What parses must print as text that parses and prints alike.
+std::string text(std::string_view input);
+/// The decisions of the generator of modules: what it makes must be valid, and kept by all forms.
+std::string structure(std::string_view input);
+
+/// What a form loses of a valid module when it is written and read again, or a clone when it is
+/// made; empty when nothing.
+std::string kept_by_all_forms(const Module& module);
+
+struct Target {
+  std::string_view name;
+  std::string (*run)(std::string_view input);
+};
+inline constexpr Target kTargets[] = {
+    {"text", text},
+    {"structure", structure},
+};
+
+}  // namespace minihlo::fuzz
