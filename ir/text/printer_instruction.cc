@@ -75,6 +75,38 @@ void TextPrinter::print_operands(const Instruction& instruction) {
   }
 }
 
+bool says_something(const Attribute& attribute) {
+  switch (info(attribute.id).kind) {
+    case AttributeKind::kBool:
+    case AttributeKind::kInt:
+    case AttributeKind::kEnum:
+      return attribute.integer != default_value(attribute.id);
+    case AttributeKind::kFloat:
+      return attribute.real != 0;
+    case AttributeKind::kWords: {
+      auto words = attribute_value<std::span<const std::string_view>>(attribute);
+      return std::any_of(words.begin(), words.end(),
+                         [](std::string_view word) { return word != "default"; });
+    }
+    case AttributeKind::kMetadata: {
+      auto values = attribute_value<std::span<const Attribute>>(attribute);
+      return std::any_of(values.begin(), values.end(), says_something);
+    }
+    case AttributeKind::kJson:
+      return !attribute_value<const JsonText*>(attribute)->text.empty();
+    case AttributeKind::kShape:
+    case AttributeKind::kProgramShape:
+    case AttributeKind::kLiteral:
+    case AttributeKind::kSharding:
+    case AttributeKind::kDeviceGroups:
+    case AttributeKind::kComputation:
+    case AttributeKind::kDomain:
+      return attribute.data != nullptr;
+    default:
+      return attribute.size > 0;
+  }
+}
+
 // Of an attribute that is there, or of one that is always printed.
 bool TextPrinter::is_printed(const AttributeUse& use, const Attribute* attribute) const {
   if (!options_.metadata && use.id == AttributeId::metadata) return false;
@@ -87,30 +119,7 @@ bool TextPrinter::is_printed(const AttributeUse& use, const Attribute* attribute
   if (use.printed == AttributeUse::Printed::kAlways) return true;
   if (!attribute) return false;
   if (use.required || use.printed == AttributeUse::Printed::kWherePresent) return true;
-  switch (info(use.id).kind) {
-    case AttributeKind::kBool:
-    case AttributeKind::kInt:
-    case AttributeKind::kEnum:
-      return attribute->integer != default_value(use.id);
-    case AttributeKind::kFloat:
-      return attribute->real != 0;
-    case AttributeKind::kWords: {
-      auto words = attribute_value<std::span<const std::string_view>>(*attribute);
-      return std::any_of(words.begin(), words.end(),
-                         [](std::string_view word) { return word != "default"; });
-    }
-    case AttributeKind::kShape:
-    case AttributeKind::kProgramShape:
-    case AttributeKind::kLiteral:
-    case AttributeKind::kSharding:
-    case AttributeKind::kDeviceGroups:
-    case AttributeKind::kComputation:
-    case AttributeKind::kJson:
-    case AttributeKind::kDomain:
-      return attribute->data != nullptr;
-    default:
-      return attribute->size > 0;
-  }
+  return says_something(*attribute);
 }
 
 void TextPrinter::print_attributes(const Instruction& instruction, const Instruction* wrapped) {

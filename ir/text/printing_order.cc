@@ -100,8 +100,13 @@ const Instruction* sugared_operation(const Instruction& start) {
     const Instruction* operand = root->operand(i);
     if (operand->opcode() != Opcode::kParameter ||
         operand->get(attr::parameter_number) != static_cast<int64_t>(i) ||
-        operand->attributes().size() != 1 || operand->shape() != start.operand(i)->shape()) {
+        operand->shape() != start.operand(i)->shape()) {
       return nullptr;
+    }
+    for (const Attribute& attribute : operand->attributes()) {
+      if (attribute.id != AttributeId::parameter_number && says_something(attribute)) {
+        return nullptr;
+      }
     }
   }
   const Shape* shape = start.shape();
@@ -114,6 +119,12 @@ const Instruction* sugared_operation(const Instruction& start) {
   if (start.find(attr::async_execution_thread).value_or("main") !=
       computation->execution_thread()) {
     return nullptr;
+  }
+  // An attribute of the start that the work might have is read as the work's.
+  for (const AttributeUse& use : info(root->opcode()).attributes) {
+    if (find_attribute(start.attributes(), use.id) && use.id != AttributeId::result_accuracy) {
+      return nullptr;
+    }
   }
   // What the work says beside its own attributes must be what the start says too, since it is
   // printed once.

@@ -13,6 +13,9 @@ std::vector<const Instruction*> printing_order(const Computation& computation);
 std::vector<const Instruction*> post_order(const Computation& computation);
 std::vector<const Computation*> printing_order(const Module& module);
 
+/// Whether an attribute differs from its absence: a default value or an empty text does not.
+bool says_something(const Attribute& attribute);
+
 /// The work that an async-start stands for, where X-start can be written for it: its computation
 /// is X applied to its own parameters in order, and X has no asynchronous form of its own.
 const Instruction* sugared_operation(const Instruction& start);
