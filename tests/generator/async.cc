@@ -8,7 +8,7 @@
 
 namespace minihlo::generator {
 
-// A random instruction is made, and once more inside of a computation of its own, which is started.
+// A random instruction is made, then moved into a computation of its own, which is started.
 Instruction* make_async_start(Builder& b, Opcode opcode) {
   const Opcode inner = b.choices.pick(
       {Opcode::kAdd, Opcode::kCall, Opcode::kFusion, Opcode::kAllToAll, Opcode::kReduceScatter,
@@ -19,10 +19,17 @@ Instruction* make_async_start(Builder& b, Opcode opcode) {
   if (info(inner).family == Family::kControl && b.scope->depth > 1) return nullptr;
   Instruction* pattern = rule.make(b, inner);
   if (!pattern || pattern->opcode() != inner) return nullptr;
+  // Not what is under way itself, nor what says more than its own attributes.
+  const bool is_value = !b.scope->values.empty() && b.scope->values.back() == pattern;
+  if (!is_value || pattern->get(attr::is_composite)) return pattern;
+  std::span<Instruction* const> list = b.scope->computation->instructions();
+  b.scope->computation->set_instructions({list.begin(), list.end() - 1});
+  b.scope->values.pop_back();
   std::vector<Instruction*> operands(pattern->operands().begin(), pattern->operands().end());
   std::vector<const Shape*> shapes;
   for (const Instruction* operand : operands) shapes.push_back(operand->shape());
-  const bool aside = !b.runnable() && b.choices.chance(20);
+  // What runs on another thread calls nothing on this one.
+  const bool aside = !b.runnable() && !pattern->calls_computations() && b.choices.chance(20);
   Scope place = b.nested();
   Computation* wrapped = b.computation("wrapped", shapes, place, [&] {
     if (aside) b.scope->computation->set_execution_thread("other");
@@ -36,7 +43,7 @@ Instruction* make_async_start(Builder& b, Opcode opcode) {
   });
   std::vector<Attribute> attributes = {make_attribute(attr::calls, wrapped)};
   if (aside) attributes.push_back(make_attribute(attr::async_execution_thread, "other"));
-  add_aliasing(b, operands, pattern->shape(), attributes);
+  add_aliasing(b, operands, pattern->shape(), attributes, {1});
   const Shape* shape = b.tuple({b.tuple(shapes), pattern->shape()});
   if (b.choices.chance(50)) {
     shape = b.tuple({b.tuple(shapes), pattern->shape(), b.shapes().scalar(ElementType::U32)});
@@ -102,8 +109,8 @@ Instruction* make_done(Builder& b, Opcode opcode) {
   std::optional<Opcode> start = opcode_from(stem + "-start");
   if (!start) start = opcode_from(stem);
   if (!start || !rule_of(*start).make(b, *start)) return nullptr;
-  b.finish_one();
-  return b.scope->values.back();
+  if (!b.scope->open.empty()) b.finish_one();
+  return b.scope->values.empty() ? nullptr : b.scope->values.back();
 }
 
 }  // namespace minihlo::generator

@@ -107,6 +107,10 @@ void Builder::finish_one() {
     case Opcode::kCopyStart:
       emit(Opcode::kCopyDone, {start});
       return;
+    case Opcode::kCustomCall:
+      emit(Opcode::kCustomCall, {start}, buffer_attributes(*this, "Unpin"),
+           start->shape()->element(0));
+      return;
     case Opcode::kSend:
     case Opcode::kRecv:
       keep(AttributeId::channel_id);

@@ -132,6 +132,8 @@ class Builder {
   std::span<const Attribute> metadata();
   std::span<const NamedString> string_map();
   const Sharding* sharding(const Shape* shape);
+  /// Devices of a sharding: the partitions, or any number where there is one, which is no number.
+  int64_t sharding_devices() const { return mesh.partitions > 1 ? mesh.partitions : mesh.replicas; }
   void decorate(Opcode opcode, const Shape* shape, std::vector<Attribute>& attributes);
   std::string_view name(std::string_view base);
 

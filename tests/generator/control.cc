@@ -19,14 +19,25 @@ std::vector<Instruction*> any_values(Builder& b, int64_t least, int64_t most) {
   return values;
 }
 
+// Shardings of a loop or conditional and of what stands for its values must agree: there are none.
+Instruction* without_shardings(Instruction* instruction) {
+  if (!instruction) return nullptr;
+  instruction->erase(AttributeId::sharding);
+  for (Computation* called : instruction->called_computations()) {
+    called->root()->erase(AttributeId::sharding);
+    for (Instruction* parameter : called->parameters()) parameter->erase(AttributeId::sharding);
+  }
+  return instruction;
+}
+
 }  // namespace
 
 void add_aliasing(Builder& b, const std::vector<Instruction*>& operands, const Shape* result,
-                  std::vector<Attribute>& attributes) {
+                  std::vector<Attribute>& attributes, const std::vector<int64_t>& index) {
   if (b.runnable() || !b.choices.chance(20)) return;
   for (size_t i = 0; i < operands.size(); ++i) {
     if (!compatible(operands[i]->shape(), result)) continue;
-    const std::vector<Alias> alias = {{{}, static_cast<int64_t>(i), {}, {}}};
+    const std::vector<Alias> alias = {{b.ints(index), static_cast<int64_t>(i), {}, {}}};
     attributes.push_back(make_attribute(attr::output_to_operand_aliasing, b.arena().copy(alias)));
     return;
   }
@@ -77,12 +88,12 @@ Instruction* make_conditional(Builder& b, Opcode opcode) {
     }));
   }
   if (by_number) {
-    return b.emit(opcode, operands,
-                  {make_attribute(attr::branch_computations, b.arena().copy(branches))});
+    return without_shardings(b.emit(
+        opcode, operands, {make_attribute(attr::branch_computations, b.arena().copy(branches))}));
   }
-  return b.emit(opcode, operands,
-                {make_attribute(attr::true_computation, branches[0]),
-                 make_attribute(attr::false_computation, branches[1])});
+  return without_shardings(b.emit(opcode, operands,
+                                  {make_attribute(attr::true_computation, branches[0]),
+                                   make_attribute(attr::false_computation, branches[1])}));
 }
 
 // All that nobody uses becomes the result, since a fusion must use all that is in it.
@@ -148,8 +159,10 @@ Instruction* make_while(Builder& b, Opcode opcode) {
     }
     return b.emit(Opcode::kTuple, next);
   });
-  return b.emit(opcode, {start},
-                {make_attribute(attr::condition, condition), make_attribute(attr::body, body)});
+  start->erase(AttributeId::sharding);
+  return without_shardings(
+      b.emit(opcode, {start},
+             {make_attribute(attr::condition, condition), make_attribute(attr::body, body)}));
 }
 
 namespace {
@@ -165,8 +178,22 @@ Instruction* make_known_custom_call(Builder& b, Opcode opcode) {
 
 }  // namespace
 
+std::vector<Attribute> buffer_attributes(Builder& b, std::string_view target) {
+  const std::vector<Alias> alias = {{{}, 0, {}, {}}};
+  return {make_attribute(attr::custom_call_target, target),
+          make_attribute(attr::output_to_operand_aliasing, b.arena().copy(alias))};
+}
+
 Instruction* make_custom_call(Builder& b, Opcode opcode) {
   if (b.runnable()) return make_known_custom_call(b, opcode);
+  if (!b.scope->pure && b.choices.chance(10)) {
+    // An array becomes a buffer, which finish_one() makes an array again.
+    Instruction* pinned = b.array(b.types(), 1);
+    if (!pinned) return nullptr;
+    const Shape* bare = b.shapes().array(pinned->shape()->element_type(), pinned->shape()->dims());
+    return b.emit_start(opcode, std::span(&pinned, 1), buffer_attributes(b, "Pin"),
+                        b.shapes().buffer(bare));
+  }
   const std::vector<Instruction*> operands = any_values(b, 0, 3);
   const Shape* result = b.scope->pure ? b.array_shape(b.types()) : b.any_shape();
   if (!operands.empty() && b.choices.chance(25)) result = operands[0]->shape();

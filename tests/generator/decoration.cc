@@ -152,7 +152,8 @@ void Builder::decorate(Opcode opcode, const Shape* shape, std::vector<Attribute>
   if (choices.chance(3)) {
     add(attr::statistics, [] { return std::string_view("{visualizing_index=0,name=1.5}"); });
   }
-  if (choices.chance(5)) {
+  // That of a start would be that of the work, too, which has another shape.
+  if (opcode != Opcode::kAsyncStart && choices.chance(5)) {
     add(attr::origin, [&] {
       std::string text;
       append_origin(choices, text, shape);

@@ -100,8 +100,11 @@ Instruction* make_conditional(Builder&, Opcode);
 Instruction* make_fusion(Builder&, Opcode);
 Instruction* make_while(Builder&, Opcode);
 Instruction* make_custom_call(Builder&, Opcode);
-/// output_to_operand_aliasing={{}: (i, {})}, sometimes, where operand i has the result's shape.
+/// output_to_operand_aliasing={{}: (i, {})}, sometimes, where operand i has the shape of the result
+/// or of the part of it at `index`.
 void add_aliasing(Builder& b, const std::vector<Instruction*>& operands, const Shape* result,
-                  std::vector<Attribute>& attributes);
+                  std::vector<Attribute>& attributes, const std::vector<int64_t>& index = {});
+/// Those of the custom-calls that turn an array into a buffer (Pin), and back (Unpin).
+std::vector<Attribute> buffer_attributes(Builder& b, std::string_view target);
 
 }  // namespace minihlo::generator

@@ -96,13 +96,11 @@ const Shape* Builder::array_shape(const Types& types, int64_t min_rank, int64_t 
 
 const Shape* Builder::any_shape() {
   if (!runnable() && choices.chance(12)) {
-    switch (choices.below(5)) {
+    switch (choices.below(4)) {
       case 0:
         return shapes().token();
       case 1:
         return shapes().opaque();
-      case 2:
-        return shapes().buffer(array_shape(types(), 1));
       default: {
         const Shape* shape = array_shape(types(), 1);
         std::vector<int64_t> dims(shape->dims().begin(), shape->dims().end());

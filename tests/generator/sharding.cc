@@ -10,7 +10,7 @@ using Form = Sharding::Form;
 
 // Splits the devices over the dimensions, and what is left over as subgroups.
 void tile(Builder& b, const Shape* shape, Sharding& made) {
-  const int64_t devices = b.mesh.device_count();
+  const int64_t devices = b.sharding_devices();
   const std::vector<int64_t> parts = factors(b.choices, devices);
   std::vector<int64_t> dims(static_cast<size_t>(shape->rank()), 1);
   int64_t left_over = 1;
@@ -51,7 +51,7 @@ void tile(Builder& b, const Shape* shape, Sharding& made) {
 // mesh['a'=2,'b'=4], [{'a'}, {}, {?}], replicated={'b'}
 void name_axes(Builder& b, const Shape* shape, Sharding& made) {
   made.form = Form::kNamed;
-  const std::vector<int64_t> sizes = factors(b.choices, b.mesh.device_count());
+  const std::vector<int64_t> sizes = factors(b.choices, b.sharding_devices());
   DeviceMesh mesh;
   std::vector<MeshAxis> axes;
   std::vector<std::string> of_dims(static_cast<size_t>(shape->rank()));
@@ -96,13 +96,13 @@ const Sharding* Builder::sharding(const Shape* shape) {
     return arena().make<Sharding>(made);
   }
   // One device splits nothing.
-  const bool splits = shape->is_array() && mesh.device_count() > 1;
+  const bool splits = shape->is_array() && sharding_devices() > 1;
   switch (choices.below(splits ? 9 : 4)) {
     case 0:
       break;
     case 1:
       made.form = Form::kMaximal;
-      made.device = choices.below(mesh.device_count());
+      made.device = choices.below(sharding_devices());
       break;
     case 2:
       made.form = Form::kManual;

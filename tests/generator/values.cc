@@ -53,12 +53,10 @@ Instruction* Builder::leaf(const Shape* shape) {
     }
     case Shape::Kind::kOpaque:
     case Shape::Kind::kBuffer:
-      return emit(Opcode::kCustomCall, {},
-                  {make_attribute(attr::custom_call_target, "CreateBuffer")}, shape);
     case Shape::Kind::kArray:
       break;
   }
-  if (shape->is_dynamic()) {
+  if (!shape->is_array() || shape->is_dynamic()) {
     return emit(Opcode::kCustomCall, {}, {make_attribute(attr::custom_call_target, "make")}, shape);
   }
   if (shape->rank() > 0 && shape->element_type() != ElementType::PRED && choices.chance(15)) {
