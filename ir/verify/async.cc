@@ -105,6 +105,32 @@ class Pairing {
     }
   }
 
+  // By its end, asynchronous work has been given all that its computation takes.
+  void check_bound(const Instruction* done) {
+    const Instruction* start = done->operand(0);
+    while (start->opcode() == Opcode::kAsyncUpdate && v_.is_sound(start)) start = start->operand(0);
+    const Shape* state = done->operand(0)->shape();
+    if (start->opcode() != Opcode::kAsyncStart || !v_.is_sound(start) ||
+        state->elements().empty()) {
+      return;
+    }
+    const Computation* called = start->get(attr::calls);
+    std::span<Instruction* const> parameters = called->parameters();
+    const Shape* given = state->element(0);
+    bool good = given->is_tuple() && given->elements().size() == parameters.size();
+    for (size_t i = 0; good && i < parameters.size(); ++i) {
+      good = !parameters[i] || !parameters[i]->shape() ||
+             compatible_but_for_dynamic(parameters[i]->shape(), given->elements()[i]);
+    }
+    // What a start itself is given too much is told of the start.
+    if (good || (start == done->operand(0) && given->elements().size() >= parameters.size())) {
+      return;
+    }
+    v_.error("async-pair", done, "%{} is given {} until %{}, but %{} takes {} parameter{}",
+             start->name(), to_string(given, false), done->name(), called->name(),
+             parameters.size(), parameters.size() == 1 ? "" : "s");
+  }
+
   void check_done(const Instruction* done) {
     const Instruction* start = done->operand(0);
     const bool matches =
@@ -131,6 +157,7 @@ class Pairing {
                  start->name(), done->name());
       }
     }
+    if (done->opcode() == Opcode::kAsyncDone) check_bound(done);
     // An update or done may repeat what it continues.
     Computation* of_start = start->get(attr::calls);
     Computation* of_done = done->get(attr::calls);

@@ -267,6 +267,20 @@ class Collectives {
              operand->dim(dimension), result->dim(dimension), size);
   }
 
+  // How often a permute may name a device as source, and as target: in place, once a slice, and
+  // operand 2 gives the offset of each.
+  int64_t times_allowed(const Instruction* instruction) const {
+    if (!instruction->has(attr::permute_slice_sizes) || !v_.is_sound(instruction) ||
+        instruction->operand_count() < 3) {
+      return 1;
+    }
+    const Shape* offsets = instruction->operand(2)->shape();
+    if (instruction->operand(0)->shape()->is_tuple() && !offsets->elements().empty()) {
+      offsets = offsets->element(0);
+    }
+    return std::max<int64_t>(1, static_cast<int64_t>(offsets->elements().size()));
+  }
+
   void check_pairs(const Instruction* instruction) {
     auto mode = group_mode(*instruction);
     if (!mode) {
@@ -274,9 +288,8 @@ class Collectives {
       return;
     }
     const int64_t count = id_count(*mode, mesh_);
-    // A permute in place may name a device once a slice.
-    const int64_t allowed = std::max<int64_t>(
-        1, static_cast<int64_t>(instruction->get(attr::permute_slice_sizes).size()));
+    const int64_t allowed = times_allowed(instruction);
+    const std::string times = allowed == 1 ? "once" : fmt::format("{} times", allowed);
     tsl::robin_map<int64_t, int64_t> sources, targets;
     tsl::robin_set<int64_t> beyond;
     for (const SourceTarget& pair : instruction->get(attr::source_target_pairs)) {
@@ -290,12 +303,12 @@ class Collectives {
         }
       }
       if (++sources[pair.source] == allowed + 1) {
-        v_.error("source-target-pairs", instruction, "{} {} is a source more than once",
-                 id_noun(*mode), pair.source);
+        v_.error("source-target-pairs", instruction, "{} {} is a source more than {}",
+                 id_noun(*mode), pair.source, times);
       }
       if (++targets[pair.target] == allowed + 1) {
-        v_.error("source-target-pairs", instruction, "{} {} is a target more than once",
-                 id_noun(*mode), pair.target);
+        v_.error("source-target-pairs", instruction, "{} {} is a target more than {}",
+                 id_noun(*mode), pair.target, times);
       }
     }
   }

@@ -140,12 +140,12 @@ TEST_CASE("verifier, collectives: pairs") {
 
 TEST_CASE("verifier, collectives: a permute in place may name a device once a slice") {
   CHECK(findings_of_body(R"(
-    o = (s32[]) custom-call(), custom_call_target="o"
+    o = ((s32[]), (s32[])) custom-call(), custom_call_target="o"
     a = f32[4] collective-permute(p, p, o, o), channel_id=1, source_target_pairs={{0,1},{0,1}}, slice_sizes={{1},{1}}
     b = f32[4] collective-permute(p, p, o, o), channel_id=1, source_target_pairs={{0,1},{0,1},{0,2}}, slice_sizes={{1},{1}}
 )",
                          {1, 4}) ==
-        Findings{"error source-target-pairs: partition 0 is a source more than once [b]"});
+        Findings{"error source-target-pairs: partition 0 is a source more than 2 times [b]"});
 }
 
 TEST_CASE("verifier, collectives: sizes that groups do not give") {
