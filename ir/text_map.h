@@ -78,11 +78,9 @@ class IndexTable {
   static constexpr uint32_t kNone = ~uint32_t{0};
 
   /// Room for `expected` entries before it must grow.
-  explicit IndexTable(size_t expected = 0) {
-    size_t size = 16;
-    while (size * 2 < expected * 3) size *= 2;
-    slots_.resize(size);
-  }
+  explicit IndexTable(size_t expected = 0) : slots_(size_for(expected)) {}
+  /// The same, of a table that is empty.
+  void reserve(size_t expected) { slots_.resize(size_for(expected)); }
 
   /// The index that was put in under `hash` and for which `same(index)` holds, or kNone.
   template <class Same>
@@ -95,6 +93,9 @@ class IndexTable {
     }
   }
 
+  /// Tells the processor that `hash` will be looked up soon.
+  void prefetch(uint32_t hash) const { __builtin_prefetch(&slots_[hash & (slots_.size() - 1)], 1); }
+
   void insert(uint32_t hash, uint32_t index) {
     if ((count_ + 1) * 3 > slots_.size() * 2) grow();
     ++count_;
@@ -106,6 +107,12 @@ class IndexTable {
     uint32_t hash = 0;
     uint32_t index = kNone;
   };
+
+  static size_t size_for(size_t entries) {
+    size_t size = 16;
+    while (size * 2 < entries * 3) size *= 2;
+    return size;
+  }
 
   void place(uint32_t hash, uint32_t index) {
     const size_t mask = slots_.size() - 1;
@@ -141,15 +148,31 @@ class TextMap {
   }
 
   /// The entry of `text`, or null. Valid until the next insertion.
-  Entry* find(std::string_view text) { return entry(find(text, hash_text(text))); }
+  Entry* find(std::string_view text) { return find(text, hash_text(text)); }
+  Entry* find(std::string_view text, uint32_t hash) {
+    const uint32_t index =
+        table_.find(hash, [&](uint32_t place) { return same_text(entries_[place].text, text); });
+    return index == IndexTable::kNone ? nullptr : &entries_[index];
+  }
   const Entry* find(std::string_view text) const { return const_cast<TextMap*>(this)->find(text); }
   /// The entry of `text`, and whether it was not there before. One that was keeps its value.
   std::pair<Entry*, bool> insert(std::string_view text, Value value) {
     const uint32_t hash = hash_text(text);
-    if (Entry* known = entry(find(text, hash))) return {known, false};
+    if (Entry* known = find(text, hash)) return {known, false};
+    insert_new(text, hash, value);
+    return {&entries_.back(), true};
+  }
+  /// The same for a text that is known not to be there, and its hash.
+  void insert_new(std::string_view text, uint32_t hash, Value value) {
     table_.insert(hash, static_cast<uint32_t>(entries_.size()));
     entries_.push_back({text, value});
-    return {&entries_.back(), true};
+  }
+  /// Tells the processor that `text` will be looked up soon.
+  void prefetch(std::string_view text) const { table_.prefetch(hash_text(text)); }
+  /// Takes memory for so many entries.
+  void reserve(size_t count) {
+    table_.reserve(count);
+    entries_.reserve(count);
   }
   Value& operator[](std::string_view text) { return insert(text, Value{}).first->value; }
 
@@ -158,11 +181,6 @@ class TextMap {
   auto end() const { return entries_.end(); }
 
  private:
-  uint32_t find(std::string_view text, uint32_t hash) const {
-    return table_.find(hash, [&](uint32_t index) { return same_text(entries_[index].text, text); });
-  }
-  Entry* entry(uint32_t index) { return index == IndexTable::kNone ? nullptr : &entries_[index]; }
-
   IndexTable table_;
   std::vector<Entry> entries_;
 };

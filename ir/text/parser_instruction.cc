@@ -19,6 +19,12 @@ void TextParser::declare(std::string_view name, Instruction* instruction) {
   }
 }
 
+void TextParser::declare(const Draft& draft, Instruction* instruction) {
+  if (names_.size() != draft.new_names) return declare(draft.name.text, instruction);
+  names_.insert_new(draft.name.text, draft.hash, {instruction, scope().generation});
+  name_clashes_.add(draft.name.text);
+}
+
 void TextParser::leave_scope(size_t hidden_before) {
   scopes_.pop_back();
   for (; hidden_.size() > hidden_before; hidden_.pop_back()) {
@@ -49,7 +55,9 @@ bool TextParser::parse_instruction() {
         "invalid-name", draft.name.location(),
         fmt::format("expected an instruction's name, and '{}' can't be a name", draft.name.text));
   }
-  const auto* known = names_.find(draft.name.text);
+  draft.hash = hash_text(draft.name.text);
+  const auto* known = names_.find(draft.name.text, draft.hash);
+  draft.new_names = known ? std::string_view::npos : names_.size();
   if (known && known->value.generation == scope().generation) {
     fail("duplicate-name", draft.name.location(),
          fmt::format("the computation has another instruction '{}'", draft.name.text));
@@ -94,10 +102,12 @@ bool TextParser::parse_rest(Draft& draft) {
   bool continues = draft.opcode == Opcode::kAsyncUpdate || draft.opcode == Opcode::kAsyncDone;
   if (continues && !check_async_chain(draft, operands, attributes)) return false;
   if (!settle_shape(draft, operands, attributes)) return false;
+  // The name of the next instruction: its place is rarely in the cache.
+  if (at(TokenKind::kName)) names_.prefetch(token().text);
   Instruction* made = scope().computation->append(draft.opcode, draft.name.text, draft.shape,
                                                   operands, attributes, draft.name.location());
   if (draft.opcode == Opcode::kAsyncUpdate) async_starts_[made] = async_start(operands[0]);
-  declare(draft.name.text, made);
+  declare(draft, made);
   if (draft.root) scope().root = made;
   return true;
 }

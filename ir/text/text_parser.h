@@ -61,6 +61,8 @@ class TextParser {
   // What is known of an instruction before it is made.
   struct Draft {
     Token name;
+    uint32_t hash = 0;     // of the name
+    size_t new_names = 0;  // how many names there were when this one was not among them
     bool root = false;
     const Shape* shape = nullptr;  // null: not written
     Opcode opcode = Opcode::kParameter;
@@ -110,6 +112,7 @@ class TextParser {
                               std::span<const Attribute> attributes);
   void leave_scope(size_t hidden_before);
   void declare(std::string_view name, Instruction* instruction);
+  void declare(const Draft& draft, Instruction* instruction);
   Scope& scope() { return *scopes_.back(); }
 
   // parser_async.cc
@@ -246,11 +249,12 @@ class TextParser {
   }
 
   /// Reports an error at `place`. Where the current token is none, that is what is wrong.
-  bool fail(std::string_view rule, Location place, std::string message);
+  [[gnu::cold]] bool fail(std::string_view rule, Location place, std::string message);
   bool has_failed() const { return diagnostics_.error_count() > errors_before_; }
   /// "expected X, got Y" at the current token.
-  bool fail_expected(std::string_view expected);
-  void note_suggestion(std::string_view word, const std::vector<std::string_view>& candidates);
+  [[gnu::cold]] bool fail_expected(std::string_view expected);
+  [[gnu::cold]] void note_suggestion(std::string_view word,
+                                     const std::vector<std::string_view>& candidates);
   std::string describe(const Token& token) const;
 
   /// Bounds the depth of what nests: shapes, operands, bodies, literals.
