@@ -4,44 +4,44 @@
 
 namespace minihlo {
 
-std::optional<BrokenRule> check_instruction(Opcode opcode, std::span<Instruction* const> operands,
-                                            std::span<const Attribute> attributes) {
+std::optional<BrokenRule> check_operand_count(Opcode opcode, std::string_view written,
+                                              size_t count) {
   const OpcodeInfo& row = info(opcode);
-  const bool too_few = operands.size() < static_cast<size_t>(row.min_operands);
-  const bool too_many =
-      row.max_operands >= 0 && operands.size() > static_cast<size_t>(row.max_operands);
-  if (too_few || too_many) {
-    const int bound = too_few ? row.min_operands : row.max_operands;
-    const std::string_view more = row.max_operands == row.min_operands ? ""
-                                  : too_few                            ? "at least "
-                                                                       : "at most ";
-    return BrokenRule{"operand-count",
-                      fmt::format("'{}' takes {}{} operand{}, not {}", row.text, more, bound,
-                                  bound == 1 ? "" : "s", operands.size())};
+  const bool too_few = count < static_cast<size_t>(row.min_operands);
+  if (!too_few && (row.max_operands < 0 || count <= static_cast<size_t>(row.max_operands))) {
+    return std::nullopt;
   }
-  auto lacks = [&](AttributeId id) { return find_attribute(attributes, id) == nullptr; };
-  auto missing = [&](AttributeId id) {
+  const int bound = too_few ? row.min_operands : row.max_operands;
+  const std::string_view more = row.max_operands == row.min_operands ? ""
+                                : too_few                            ? "at least "
+                                                                     : "at most ";
+  return BrokenRule{"operand-count", fmt::format("'{}' takes {}{} operand{}, not {}", written, more,
+                                                 bound, bound == 1 ? "" : "s", count)};
+}
+
+std::optional<BrokenRule> check_required_attributes(Opcode opcode, std::string_view written,
+                                                    std::span<Instruction* const> operands,
+                                                    std::span<const Attribute> attributes) {
+  auto require = [&](AttributeId id) -> std::optional<BrokenRule> {
+    if (find_attribute(attributes, id)) return std::nullopt;
     return BrokenRule{"missing-attribute",
-                      fmt::format("'{}' needs the attribute '{}'", row.text, info(id).text)};
+                      fmt::format("'{}' needs the attribute '{}'", written, info(id).text)};
   };
-  for (const AttributeUse& use : row.attributes) {
-    if (use.required && lacks(use.id)) return missing(use.id);
+  for (const AttributeUse& use : info(opcode).attributes) {
+    if (!use.required) continue;
+    if (auto broken = require(use.id)) return broken;
   }
+  if (operands.empty()) return std::nullopt;
+  const Shape* first = operands[0]->shape();
   if (opcode == Opcode::kConditional) {
     // The index decides which spelling is meant.
-    const Shape* index = operands[0]->shape();
-    if (index->is_array() && index->element_type() == ElementType::PRED) {
-      for (AttributeId id : {AttributeId::true_computation, AttributeId::false_computation}) {
-        if (lacks(id)) return missing(id);
-      }
-    } else if (lacks(AttributeId::branch_computations)) {
-      return missing(AttributeId::branch_computations);
+    if (!first->is_array() || first->element_type() != ElementType::PRED) {
+      return require(AttributeId::branch_computations);
     }
+    auto broken = require(AttributeId::true_computation);
+    return broken ? broken : require(AttributeId::false_computation);
   }
-  if (opcode == Opcode::kBroadcast && !operands[0]->shape()->is_scalar() &&
-      lacks(AttributeId::dimensions)) {
-    return missing(AttributeId::dimensions);
-  }
+  if (opcode == Opcode::kBroadcast && !first->is_scalar()) return require(AttributeId::dimensions);
   return std::nullopt;
 }
 

@@ -15,8 +15,12 @@ struct BrokenRule {
   std::string message;
 };
 
-/// Whether the opcode takes that many operands, and all attributes are there that it needs.
-std::optional<BrokenRule> check_instruction(Opcode opcode, std::span<Instruction* const> operands,
-                                            std::span<const Attribute> attributes);
+/// Whether the opcode takes that many operands. `written`: what messages call it.
+std::optional<BrokenRule> check_operand_count(Opcode opcode, std::string_view written,
+                                              size_t count);
+/// Whether all attributes are there that it needs with these operands, whatever their number.
+std::optional<BrokenRule> check_required_attributes(Opcode opcode, std::string_view written,
+                                                    std::span<Instruction* const> operands,
+                                                    std::span<const Attribute> attributes);
 
 }  // namespace minihlo

@@ -21,7 +21,8 @@ class Print : public Command {
         .summary = "print a module again",
         .description =
             "Reads FILE without verifying it and prints it as XLA would. What is printed parses\n"
-            "again to the same module, but for what options leave out.",
+            "again to the same module, but for what options leave out. --format=json is the form\n"
+            "for scripts (docs/module-json.md), of the whole module whatever the other options.",
         .examples =
             "  minihlo print a.hlo                          as XLA prints\n"
             "  minihlo print a.hlo --short                  without what a reader skips\n"

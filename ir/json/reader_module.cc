@@ -202,9 +202,10 @@ bool JsonReader::read_instruction(const JsonValue& value) {
 bool JsonReader::check_made(const JsonValue& place, Opcode opcode, const Shape*& shape,
                             std::span<Instruction* const> operands,
                             std::span<const Attribute> attributes) {
-  if (std::optional<BrokenRule> broken = check_instruction(opcode, operands, attributes)) {
-    return fail(broken->rule, place, std::move(broken->message));
-  }
+  const std::string_view written = to_string(opcode);
+  auto broken = check_operand_count(opcode, written, operands.size());
+  if (!broken) broken = check_required_attributes(opcode, written, operands, attributes);
+  if (broken) return fail(broken->rule, place, std::move(broken->message));
   if (!shape) {
     if (info(opcode).result_shape == ResultShape::kGiven || !has_shape_inference(opcode)) {
       return fail("missing-shape", place,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "ir/instruction_rules.h"
 #include "ir/shape_inference.h"
 #include "ir/text/text_parser.h"
 
@@ -357,45 +358,14 @@ bool TextParser::normalize_custom_call(const Draft& draft, std::vector<Attribute
 
 bool TextParser::check_required(const Draft& draft, std::span<Instruction* const> operands,
                                 std::span<const Attribute> attributes) {
-  auto require = [&](AttributeId id) {
-    if (find_attribute(attributes, id)) return true;
-    return fail(
-        "missing-attribute", draft.opcode_token.location(),
-        fmt::format("'{}' needs the attribute '{}'", draft.opcode_token.text, info(id).text));
-  };
-  for (const AttributeUse& use : info(draft.opcode).attributes) {
-    if (use.required && !require(use.id)) return false;
-  }
-  if (draft.opcode == Opcode::kConditional && !operands.empty()) {
-    // The index decides which spelling is meant.
-    const Shape* index = operands[0]->shape();
-    if (index->is_array() && index->element_type() == ElementType::PRED) {
-      return require(AttributeId::true_computation) && require(AttributeId::false_computation);
-    }
-    return require(AttributeId::branch_computations);
-  }
-  if (draft.opcode == Opcode::kBroadcast && !operands.empty() &&
-      !operands[0]->shape()->is_scalar()) {
-    return require(AttributeId::dimensions);
-  }
-  return true;
+  auto broken =
+      check_required_attributes(draft.opcode, draft.opcode_token.text, operands, attributes);
+  return !broken || fail(broken->rule, draft.opcode_token.location(), std::move(broken->message));
 }
 
 bool TextParser::check_operand_count(const Draft& draft, size_t count) {
-  const OpcodeInfo& row = info(draft.opcode);
-  auto least = static_cast<size_t>(row.min_operands);
-  bool enough = count >= least;
-  if (enough && (row.max_operands < 0 || count <= static_cast<size_t>(row.max_operands))) {
-    return true;
-  }
-  std::string_view more = row.max_operands < 0                   ? "at least "
-                          : row.max_operands == row.min_operands ? ""
-                          : enough                               ? "at most "
-                                                                 : "at least ";
-  int bound = enough ? row.max_operands : row.min_operands;
-  return fail("operand-count", draft.opcode_token.location(),
-              fmt::format("'{}' takes {}{} operand{}, not {}", draft.opcode_token.text, more, bound,
-                          bound == 1 ? "" : "s", count));
+  auto broken = minihlo::check_operand_count(draft.opcode, draft.opcode_token.text, count);
+  return !broken || fail(broken->rule, draft.opcode_token.location(), std::move(broken->message));
 }
 
 bool TextParser::settle_shape(Draft& draft, std::span<Instruction* const> operands,

@@ -35,6 +35,7 @@ bool has_type(const Value& value, const std::string& type) {
 // What of `value` the rule does not allow, or nothing. Knows the words that the schema uses.
 std::string violation(const Value& rule, const Value& value, const std::string& path) {
   for (const auto& [word, wanted] : rule.items()) {
+    if (word == "description" && !wanted.is_string()) return "a description is no string";
     if (word == "description" || word == "properties" || word == "$defs" || word == "title" ||
         word == "$schema" || word == "$id") {
       continue;
