@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <memory>
 
 #include <fmt/format.h>
 
+#include "ir/json/module_json.h"
 #include "ir/text/parser.h"
 #include "ir/text/printer.h"
 #include "ir/verifier.h"
@@ -16,6 +18,13 @@ std::string verified(const Module& module) {
   verify(module, {}, diagnostics);
   return diagnostics.ok() ? "" : diagnostics.to_string();
 }
+
+// A module as written in some form, and what reads that.
+struct Form {
+  std::string name;
+  std::string written;
+  std::unique_ptr<Module> (*read)(std::shared_ptr<const Source>, Diagnostics&, const ParseOptions&);
+};
 
 std::string line_at(const std::string& text, size_t at) {
   const size_t begin = at == 0 ? 0 : text.rfind('\n', at - 1) + 1;
@@ -37,12 +46,21 @@ std::string kept_by_all_forms(const Module& module) {
   if (std::string wrong = compared("its clone", printed, *module.clone()); !wrong.empty()) {
     return wrong;
   }
-  auto source = Source::from_string("printed.hlo", printed);
-  Diagnostics diagnostics(source);
-  const std::unique_ptr<Module> parsed = parse_text(source, diagnostics);
-  if (!parsed) return "its text does not parse: " + diagnostics.to_string();
-  if (std::string wrong = verified(*parsed); !wrong.empty()) return "parsed again: " + wrong;
-  return compared("that text, parsed again,", printed, *parsed);
+  const Form forms[] = {{"text", printed, parse_text}, {"JSON", print_json(module), parse_json}};
+  for (const auto& [name, written, read] : forms) {
+    auto source = Source::from_string(name, written);
+    Diagnostics diagnostics(source);
+    const std::unique_ptr<Module> again = read(source, diagnostics, {});
+    if (!again) return fmt::format("its {} is not read: {}", name, diagnostics.to_string());
+    if (std::string wrong = verified(*again); !wrong.empty()) {
+      return fmt::format("read from {}: {}", name, wrong);
+    }
+    if (std::string wrong = compared(fmt::format("read from {}", name), printed, *again);
+        !wrong.empty()) {
+      return wrong;
+    }
+  }
+  return "";
 }
 
 std::string structure(std::string_view input) {

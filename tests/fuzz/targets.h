@@ -13,6 +13,8 @@ namespace minihlo::fuzz {
 
 /// HLO text, good or bad. What parses must print as text that parses and prints alike.
 std::string text(std::string_view input);
+/// The JSON form, good or bad. What is read must be written and read again alike.
+std::string json(std::string_view input);
 /// The decisions of the generator of modules: what it makes must be valid, and kept by all forms.
 std::string structure(std::string_view input);
 
@@ -26,6 +28,7 @@ struct Target {
 };
 inline constexpr Target kTargets[] = {
     {"text", text},
+    {"json", json},
     {"structure", structure},
 };
 
