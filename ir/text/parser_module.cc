@@ -9,8 +9,8 @@ namespace minihlo::internal {
 
 void TextParser::parse_module() {
   if (at_word("HloModule")) {
-    if (!parse_header()) {
-      // The rest of the line is lost; what follows can still be read.
+    // The rest of a bad line is lost, unless a computation starts there; what follows can be read.
+    if (!parse_header() && !at_word("ENTRY") && !at(TokenKind::kName)) {
       size_t end = lexer_.text().find('\n', token().offset);
       lexer_.jump(end == std::string_view::npos ? lexer_.text().size() : end);
     }
