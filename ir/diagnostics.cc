@@ -251,6 +251,10 @@ Diagnostic& Diagnostics::warning(std::string rule, Location location, std::strin
   return add(Severity::kWarning, std::move(rule), location, std::move(message));
 }
 
+Diagnostic& Diagnostics::note(std::string rule, Location location, std::string message) {
+  return add(Severity::kNote, std::move(rule), location, std::move(message));
+}
+
 Diagnostic& Diagnostics::add(Severity severity, std::string rule, Location location,
                              std::string message) {
   Diagnostic made;

@@ -70,6 +70,7 @@ class Diagnostics {
 
   Diagnostic& error(std::string rule, Location location, std::string message);
   Diagnostic& warning(std::string rule, Location location, std::string message);
+  Diagnostic& note(std::string rule, Location location, std::string message);
 
   const std::vector<Diagnostic>& all() const { return all_; }
   size_t error_count() const { return error_count_; }

@@ -5,6 +5,7 @@
 
 #include "ir/gzip.h"
 #include "ir/json/module_json.h"
+#include "ir/proto/proto_reader.h"
 
 namespace minihlo {
 namespace {
@@ -51,8 +52,7 @@ std::unique_ptr<Module> parse_module(std::shared_ptr<const Source> source, Diagn
     case ModuleForm::kProto:
       source = Source::binary(source);
       diagnostics.set_source(source);
-      diagnostics.error("unsupported-form", {}, "this is a binary file, which is not read");
-      return nullptr;
+      return parse_proto(source, diagnostics, options);
     case ModuleForm::kJson:
       return parse_json(source, diagnostics, options);
     case ModuleForm::kText:

@@ -1,9 +1,11 @@
 // minihlo print: parse, and print in another form.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 
 #include "ir/json/module_json.h"
+#include "ir/proto/proto_writer.h"
 #include "ir/text/printer.h"
 #include "tools/command.h"
 #include "tools/error_output.h"
@@ -35,7 +37,8 @@ class Print : public Command {
   void declare(Arguments& arguments) override {
     arguments.positional("FILE", file_, "the module; - is standard input");
     arguments.option("-o,--output", "F", output_, "write to F instead of standard output");
-    arguments.choice("--format", format_, {"text", "json"}, "the form to print (default: text)");
+    arguments.choice("--format", format_, {"text", "json", "proto"},
+                     "the form to print (default: text)");
     arguments.flag("--short", short_,
                    "no metadata, control-predecessors, computation signatures, % and index "
                    "comments (XLA's ShortParsable)");
@@ -63,6 +66,7 @@ class Print : public Command {
   ExitCode run() override {
     std::unique_ptr<Module> module = load_module(file_);
     if (!module || !settle_options()) return ExitCode::kInvalid;
+    if (format_ == "proto") return print_binary(*module);
     std::string text;
     std::string wrong;
     if (format_ == "json") {
@@ -114,6 +118,17 @@ class Print : public Command {
       options_.hidden.insert(options_.hidden.end(), ids.begin(), ids.end());
     }
     return true;
+  }
+
+  ExitCode print_binary(const Module& module) const {
+    if (output_ == "-" && isatty(STDOUT_FILENO)) {
+      print_error("print: a proto is binary and not for a terminal; -o F writes it to F");
+      return ExitCode::kInvalid;
+    }
+    Diagnostics diagnostics;
+    const std::string bytes = print_proto(module, diagnostics);
+    print_stderr(diagnostics.to_string());
+    return write_output(output_, bytes) ? ExitCode::kOk : ExitCode::kInvalid;
   }
 
   std::string file_;

@@ -125,4 +125,13 @@ void append_escaped(internal::TextBuffer& out, std::string_view text) {
   out += text.substr(done);
 }
 
+std::string escaped(std::string_view text) {
+  std::string out;
+  {
+    internal::TextBuffer buffer(out);
+    append_escaped(buffer, text);
+  }
+  return out;
+}
+
 }  // namespace minihlo

@@ -20,6 +20,7 @@ bool is_braced(std::string_view text);
 bool unescape(std::string_view text, std::string& out);
 /// Appends `text` with C escapes, as XLA prints it: non-ASCII bytes in octal.
 void append_escaped(internal::TextBuffer& out, std::string_view text);
+std::string escaped(std::string_view text);
 
 /// The text with A to Z in lower case.
 std::string lower_case(std::string_view text);

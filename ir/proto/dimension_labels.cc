@@ -1,0 +1,81 @@
+#include "ir/proto/dimension_labels.h"
+
+#include <fmt/format.h>
+
+#include "ir/dim_labels.h"
+
+namespace minihlo::proto {
+namespace {
+
+// One part of the labels: two named dimensions and the spatial ones.
+struct Part {
+  char first_label, second_label;
+  Field first, second, spatial;
+  int64_t ConvolutionDims::*first_member, ConvolutionDims::*second_member;
+  std::vector<int64_t> ConvolutionDims::*spatial_member;
+  std::string_view behind;
+};
+using Numbers = ConvolutionDims;
+constexpr Part kParts[] = {
+    {'b', 'f', ConvolutionDimensionNumbers::input_batch_dimension,
+     ConvolutionDimensionNumbers::input_feature_dimension,
+     ConvolutionDimensionNumbers::input_spatial_dimensions, &Numbers::input_batch,
+     &Numbers::input_feature, &Numbers::input_spatial, "_"},
+    {'i', 'o', ConvolutionDimensionNumbers::kernel_input_feature_dimension,
+     ConvolutionDimensionNumbers::kernel_output_feature_dimension,
+     ConvolutionDimensionNumbers::kernel_spatial_dimensions, &Numbers::kernel_input_feature,
+     &Numbers::kernel_output_feature, &Numbers::kernel_spatial, "->"},
+    {'b', 'f', ConvolutionDimensionNumbers::output_batch_dimension,
+     ConvolutionDimensionNumbers::output_feature_dimension,
+     ConvolutionDimensionNumbers::output_spatial_dimensions, &Numbers::output_batch,
+     &Numbers::output_feature, &Numbers::output_spatial, ""},
+};
+
+}  // namespace
+
+bool read_dim_labels(const Message& in, std::string& text) {
+  constexpr size_t kMostSpatial = 10;  // each has a digit
+  constexpr int64_t kMostDims = 100;
+  for (const Part& part : kParts) {
+    std::vector<int64_t> spatial;
+    if (!in.integers(part.spatial, spatial)) return false;
+    if (spatial.size() > kMostSpatial) {
+      return in.fail("invalid-dim-labels", part.spatial,
+                     fmt::format("there are no labels for {} dimensions", spatial.size()));
+    }
+    std::string labels(spatial.size() + 2, '?');
+    auto label = [&](int64_t dim, char c) {
+      if (dim < 0 || dim >= kMostDims) return false;
+      const auto place = static_cast<size_t>(dim);
+      if (place >= labels.size()) labels.resize(place + 1, '?');
+      return labels[place] == '?' && (labels[place] = c, true);
+    };
+    bool good = label(in.integer(part.first), part.first_label) &&
+                label(in.integer(part.second), part.second_label);
+    for (size_t i = 0; i < spatial.size(); ++i) {
+      good = good && label(spatial[i], static_cast<char>('0' + i));
+    }
+    if (!good) {
+      return in.fail("invalid-dim-labels", part.spatial,
+                     "two dimensions have one place, or one has none");
+    }
+    text += labels;
+    text += part.behind;
+  }
+  return true;
+}
+
+bool write_dim_labels(Writer& out, Field field, std::string_view text) {
+  auto dims = parse_dim_labels(text);
+  if (!dims) return false;
+  out.message(field, [&](Writer& inner) {
+    for (const Part& part : kParts) {
+      inner.integer(part.first, (*dims).*part.first_member);
+      inner.integer(part.second, (*dims).*part.second_member);
+      inner.integers<int64_t>(part.spatial, (*dims).*part.spatial_member);
+    }
+  });
+  return true;
+}
+
+}  // namespace minihlo::proto

@@ -1,0 +1,139 @@
+#include "ir/proto/meshes.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace minihlo::proto {
+
+int64_t product(std::span<const int64_t> values) {
+  int64_t result = 1;
+  for (int64_t value : values) {
+    if (value <= 0 || __builtin_mul_overflow(result, value, &result)) return -1;
+  }
+  return result;
+}
+
+bool read_ints(Reading& reading, const Message& in, Field field, std::span<const int64_t>& list) {
+  std::vector<int64_t> values;
+  if (!in.integers(field, values)) return false;
+  list = reading.arena.copy(values);
+  return true;
+}
+
+bool read_iota(Reading& reading, const Message& in, Field reshape, Field perm,
+               std::span<const int64_t> dims, const IotaOrder*& order) {
+  IotaOrder made;
+  made.dims = dims;
+  if (!read_ints(reading, in, reshape, made.reshape_dims) ||
+      !read_ints(reading, in, perm, made.transpose_perm)) {
+    return false;
+  }
+  if (product(made.reshape_dims) < 0) {
+    return in.fail("invalid-sharding", reshape,
+                   "the extents must be positive and their product fit 63 bits");
+  }
+  std::vector<bool> seen(made.reshape_dims.size());
+  bool is_order = made.transpose_perm.size() == seen.size() || made.transpose_perm.empty();
+  for (int64_t axis : made.transpose_perm) {
+    is_order = is_order && axis >= 0 && static_cast<size_t>(axis) < seen.size() &&
+               !seen[static_cast<size_t>(axis)];
+    if (is_order) seen[static_cast<size_t>(axis)] = true;
+  }
+  if (!is_order) {
+    return in.fail("invalid-sharding", perm,
+                   fmt::format("{{{}}} does not order {} axes", fmt::join(made.transpose_perm, ","),
+                               seen.size()));
+  }
+  if (made.reshape_dims.size() <= 1) made.transpose_perm = {};
+  order = reading.arena.make<IotaOrder>(made);
+  return true;
+}
+
+void write_iota(Writer& out, Field reshape, Field perm, const IotaOrder& order) {
+  out.integers<int64_t>(reshape, order.reshape_dims);
+  if (!order.transpose_perm.empty()) {
+    out.integers<int64_t>(perm, order.transpose_perm);
+    return;
+  }
+  std::vector<int64_t> identity(order.reshape_dims.size());
+  for (size_t i = 0; i < identity.size(); ++i) identity[i] = static_cast<int64_t>(i);
+  out.integers<int64_t>(perm, identity);
+}
+
+bool read_mesh(Reading& reading, const Message& in, const DeviceMesh*& mesh) {
+  DeviceMesh made;
+  std::vector<minihlo::MeshAxis> axes;
+  if (!in.each(MeshProto::axes,
+               [&](const Message& axis) {
+                 axes.push_back({axis.text(MeshAxis::name), axis.integer(MeshAxis::size)});
+                 if (axes.back().size > 0) return true;
+                 return axis.fail("invalid-mesh", MeshAxis::size, "an axis must be positive");
+               }) ||
+      !read_ints(reading, in, MeshProto::device_ids, made.device_ids) ||
+      !in.each(MeshProto::iota_transform, [&](const Message& order) {
+        return read_iota(reading, order, IotaTransform::reshape_dims, IotaTransform::transpose_perm,
+                         {}, made.order);
+      })) {
+    return false;
+  }
+  std::vector<std::string_view> names;
+  for (const minihlo::MeshAxis& axis : axes) names.push_back(axis.name);
+  std::sort(names.begin(), names.end());
+  if (auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end()) {
+    return in.fail("invalid-mesh", fmt::format("the mesh has two axes '{}'", *twice));
+  }
+  made.axes = reading.arena.copy(axes);
+  made.maximal = axes.empty() && made.device_ids.size() == 1;
+  mesh = reading.arena.make<DeviceMesh>(made);
+  return true;
+}
+
+void write_mesh(Writer& out, const DeviceMesh& mesh) {
+  for (const minihlo::MeshAxis& axis : mesh.axes) {
+    out.message(MeshProto::axes, [&](Writer& inner) {
+      inner.text(MeshAxis::name, axis.name);
+      inner.integer(MeshAxis::size, axis.size);
+    });
+  }
+  out.integers<int64_t>(MeshProto::device_ids, mesh.device_ids);
+  if (mesh.order) {
+    out.message(MeshProto::iota_transform, [&](Writer& inner) {
+      write_iota(inner, IotaTransform::reshape_dims, IotaTransform::transpose_perm, *mesh.order);
+    });
+  }
+}
+
+bool read_axes(const Message& in, Field field, const DeviceMesh& mesh, std::vector<AxisRef>& axes) {
+  return in.each(field, [&](const Message& axis) {
+    const int64_t index = axis.integer(AxisRefProto::mesh_axis_index);
+    if (index < 0 || static_cast<size_t>(index) >= mesh.axes.size()) {
+      return axis.fail("invalid-mesh", AxisRefProto::mesh_axis_index,
+                       fmt::format("the mesh has no axis {}", index));
+    }
+    AxisRef ref{mesh.axes[static_cast<size_t>(index)].name};
+    axes.push_back(ref);
+    return axis.each(AxisRefProto::sub_axis_info, [&](const Message& part) {
+      axes.back().pre = part.integer(SubAxis::pre_size);
+      axes.back().size = part.integer(SubAxis::size);
+      return (axes.back().pre > 0 && axes.back().size > 0) ||
+             part.fail("invalid-mesh", "the part of an axis must be positive");
+    });
+  });
+}
+
+void write_axis(Writer& out, Field field, const DeviceMesh& mesh, const AxisRef& axis) {
+  out.message(field, [&](Writer& inner) {
+    auto found = std::find_if(mesh.axes.begin(), mesh.axes.end(),
+                              [&](const minihlo::MeshAxis& one) { return one.name == axis.name; });
+    // An axis that is not of the mesh gets a number that is none either.
+    inner.integer(AxisRefProto::mesh_axis_index, found - mesh.axes.begin());
+    if (axis.pre == 0) return;
+    inner.message(AxisRefProto::sub_axis_info, [&](Writer& part) {
+      part.integer(SubAxis::pre_size, axis.pre);
+      part.integer(SubAxis::size, axis.size);
+    });
+  });
+}
+
+}  // namespace minihlo::proto
