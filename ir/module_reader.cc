@@ -6,6 +6,7 @@
 #include "ir/gzip.h"
 #include "ir/json/module_json.h"
 #include "ir/proto/proto_reader.h"
+#include "ir/proto/proto_text.h"
 
 namespace minihlo {
 namespace {
@@ -34,7 +35,7 @@ ModuleForm detect_form(std::string_view content) {
   if (looks_binary(content)) return ModuleForm::kProto;
   const size_t first = content.find_first_not_of(kBlank);
   if (first != std::string_view::npos && content[first] == '{') return ModuleForm::kJson;
-  return ModuleForm::kText;
+  return looks_like_proto_text(content) ? ModuleForm::kProtoText : ModuleForm::kText;
 }
 
 std::unique_ptr<Module> parse_module(std::shared_ptr<const Source> source, Diagnostics& diagnostics,
@@ -55,8 +56,15 @@ std::unique_ptr<Module> parse_module(std::shared_ptr<const Source> source, Diagn
       return parse_proto(source, diagnostics, options);
     case ModuleForm::kJson:
       return parse_json(source, diagnostics, options);
+    case ModuleForm::kProtoText: {
+      std::optional<std::string> wire = proto_text_to_wire(*source, diagnostics);
+      if (!wire) return nullptr;
+      source = Source::binary(
+          Source::from_string(source->name() + " (as wire format)", std::move(*wire)));
+      diagnostics.set_source(source);
+      return parse_proto(source, diagnostics, options);
+    }
     case ModuleForm::kText:
-    case ModuleForm::kProtoText:
       break;
   }
   return parse_text(source, diagnostics, options);

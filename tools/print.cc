@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ir/json/module_json.h"
+#include "ir/proto/proto_text.h"
 #include "ir/proto/proto_writer.h"
 #include "ir/text/printer.h"
 #include "tools/command.h"
@@ -37,7 +38,7 @@ class Print : public Command {
   void declare(Arguments& arguments) override {
     arguments.positional("FILE", file_, "the module; - is standard input");
     arguments.option("-o,--output", "F", output_, "write to F instead of standard output");
-    arguments.choice("--format", format_, {"text", "json", "proto"},
+    arguments.choice("--format", format_, {"text", "json", "proto", "pbtxt"},
                      "the form to print (default: text)");
     arguments.flag("--short", short_,
                    "no metadata, control-predecessors, computation signatures, % and index "
@@ -66,7 +67,7 @@ class Print : public Command {
   ExitCode run() override {
     std::unique_ptr<Module> module = load_module(file_);
     if (!module || !settle_options()) return ExitCode::kInvalid;
-    if (format_ == "proto") return print_binary(*module);
+    if (format_ == "proto" || format_ == "pbtxt") return print_message(*module);
     std::string text;
     std::string wrong;
     if (format_ == "json") {
@@ -120,13 +121,15 @@ class Print : public Command {
     return true;
   }
 
-  ExitCode print_binary(const Module& module) const {
-    if (output_ == "-" && isatty(STDOUT_FILENO)) {
+  ExitCode print_message(const Module& module) const {
+    const bool is_text = format_ == "pbtxt";
+    if (!is_text && output_ == "-" && isatty(STDOUT_FILENO)) {
       print_error("print: a proto is binary and not for a terminal; -o F writes it to F");
       return ExitCode::kInvalid;
     }
     Diagnostics diagnostics;
-    const std::string bytes = print_proto(module, diagnostics);
+    std::string bytes = print_proto(module, diagnostics);
+    if (is_text) bytes = wire_to_proto_text(bytes);
     print_stderr(diagnostics.to_string());
     return write_output(output_, bytes) ? ExitCode::kOk : ExitCode::kInvalid;
   }

@@ -306,11 +306,11 @@ bool Message::fail(std::string_view rule, std::string message) const {
 
 bool Message::fail(std::string_view rule, Field field, std::string message) const {
   const Input::Entry* entry = find(field);
-  if (!entry) return fail(rule, fmt::format("{}: {}", name(field), message));
   std::string place = path();
   if (!place.empty()) place += '.';
   place += name(field);
-  return fail_at(rule, {entry->offset, 1}, std::move(place), std::move(message));
+  return fail_at(rule, entry ? Location{entry->offset, 1} : location(), std::move(place),
+                 std::move(message));
 }
 
 bool Message::fail(std::string_view rule, Field field, size_t index, std::string message) const {
