@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include "ir/json/module_json.h"
+#include "ir/proto/proto_reader.h"
+#include "ir/proto/proto_writer.h"
 #include "ir/text/parser.h"
 #include "ir/text/printer.h"
 #include "ir/verifier.h"
@@ -46,7 +48,10 @@ std::string kept_by_all_forms(const Module& module) {
   if (std::string wrong = compared("its clone", printed, *module.clone()); !wrong.empty()) {
     return wrong;
   }
-  const Form forms[] = {{"text", printed, parse_text}, {"JSON", print_json(module), parse_json}};
+  Diagnostics of_writing;
+  const Form forms[] = {{"text", printed, parse_text},
+                        {"JSON", print_json(module), parse_json},
+                        {"protobuf", print_proto(module, of_writing), parse_proto}};
   for (const auto& [name, written, read] : forms) {
     auto source = Source::from_string(name, written);
     Diagnostics diagnostics(source);

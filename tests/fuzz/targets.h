@@ -15,6 +15,8 @@ namespace minihlo::fuzz {
 std::string text(std::string_view input);
 /// The JSON form, good or bad. What is read must be written and read again alike.
 std::string json(std::string_view input);
+/// Protobuf's wire format, good or bad: read without harm, and refused with a message.
+std::string proto(std::string_view input);
 /// The decisions of the generator of modules: what it makes must be valid, and kept by all forms.
 std::string structure(std::string_view input);
 
@@ -29,6 +31,7 @@ struct Target {
 inline constexpr Target kTargets[] = {
     {"text", text},
     {"json", json},
+    {"proto", proto},
     {"structure", structure},
 };
 

@@ -112,7 +112,8 @@ const Sharding* Builder::sharding(const Shape* shape) {
       break;
     case 4:
     case 5:
-      if (newest()) {
+      // Of a scalar, protobuf does not tell an empty list of dimensions from none.
+      if (newest() && shape->rank() > 0) {
         name_axes(*this, shape, made);
       } else {
         tile(*this, shape, made);
