@@ -169,6 +169,23 @@ bool JsonReader::read_word(const JsonValue& value, std::span<const std::string_v
   return true;
 }
 
+bool JsonReader::check_int32(const JsonValue& place, int64_t value) {
+  return value == static_cast<int32_t>(value) ||
+         fail("number-out-of-range", place, fmt::format("{} does not fit 32 bits", value));
+}
+
+bool JsonReader::check(const JsonValue& place, const StackFrames::FileLocation& location) {
+  for (int64_t value : {location.file_name_id, location.function_name_id, location.line,
+                        location.end_line, location.column, location.end_column}) {
+    if (!check_int32(place, value)) return false;
+  }
+  return true;
+}
+
+bool JsonReader::check(const JsonValue& place, const StackFrames::Frame& frame) {
+  return check_int32(place, frame.file_location_id) && check_int32(place, frame.parent_frame_id);
+}
+
 bool JsonReader::read_name(const JsonValue& value, std::string_view& out) {
   if (!read(value, out)) return false;
   return is_name(out) ||

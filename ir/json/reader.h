@@ -92,6 +92,7 @@ class JsonReader {
   bool read(const JsonValue& value, const JsonText*& out);
   bool read(const JsonValue& value, std::span<const NamedString>& out);
   bool read(const JsonValue& value, std::span<const Attribute>& out);
+  bool check_int32(const JsonValue& place, int64_t value);
   bool read_word(const JsonValue& value, std::span<const std::string_view> words, size_t& out);
   bool read_name(const JsonValue& value, std::string_view& out);
   template <class Enum>
@@ -141,12 +142,14 @@ class JsonReader {
     describe(fields, out);
     return fields.close() && check(value, out);
   }
-  // What describe() can't say. reader_sharding.cc
+  // What describe() can't say; most of it in reader_sharding.cc.
   template <class T>
   bool check(const JsonValue&, const T&) {
     return true;
   }
   bool check(const JsonValue& place, const DeviceMesh& mesh);
+  bool check(const JsonValue& place, const StackFrames::FileLocation& location);
+  bool check(const JsonValue& place, const StackFrames::Frame& frame);
   bool check(const JsonValue& place, const AxisRef& axis);
   bool check(const JsonValue& place, const DeviceGroups& groups);
   bool check(const JsonValue& place, const Sharding& sharding);

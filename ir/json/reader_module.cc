@@ -54,6 +54,9 @@ bool JsonReader::read_module() {
     if (!*place) return fail("missing-key", root, fmt::format("the key '{}' is missing", key));
   }
   if (!read_name(*name_place, name) || !read(*entry_place, entry)) return false;
+  if (!is_module_name(name)) {
+    return fail("invalid-name", *name_place, fmt::format("a module can't be called '{}'", name));
+  }
   module_->set_name(name);
   if (attributes_place) {
     std::vector<Attribute> attributes;
@@ -271,6 +274,11 @@ bool JsonReader::read_attributes(const JsonValue& value, std::span<const Attribu
 bool JsonReader::read(const JsonValue& value, std::span<const Attribute>& out) {
   std::vector<Attribute> attributes;
   if (!read_attributes(value, metadata_attributes(), {}, nullptr, attributes)) return false;
+  for (const Attribute& attribute : attributes) {
+    if (info(attribute.id).kind == AttributeKind::kInt && !check_int32(value, attribute.integer)) {
+      return false;
+    }
+  }
   out = arena().copy(attributes);
   return true;
 }
@@ -321,6 +329,15 @@ bool JsonReader::check_text(const JsonValue& place, const Attribute& attribute) 
     case AttributeKind::kBraced:
       return require(is_braced(attribute_value<std::string_view>(attribute)),
                      "text in balanced braces");
+    case AttributeKind::kWindow: {
+      // Text has a sign for the only number of a row alone.
+      auto dims = attribute_value<std::span<const WindowDimension>>(attribute);
+      const bool fits = dims.size() < 2 || std::all_of(dims.begin(), dims.end(), [](auto& dim) {
+                          return dim.size >= 0 && dim.stride >= 0 && dim.base_dilation >= 0 &&
+                                 dim.window_dilation >= 0;
+                        });
+      return require(fits, "of numbers that text can hold: none is negative but for padding");
+    }
     case AttributeKind::kAliases: {
       const bool of_module = attribute.id == AttributeId::input_output_alias;
       for (const Alias& alias : attribute_value<std::span<const Alias>>(attribute)) {

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "ir/text/lexer.h"
+#include "ir/text/unique_names.h"
 
 namespace minihlo::internal {
 namespace {
@@ -16,8 +17,10 @@ bool is_token(const std::string& text, TokenKind kind, std::string_view value) {
 }  // namespace
 
 bool is_name(std::string_view text) {
-  return is_token('%' + std::string(text), TokenKind::kName, text);
+  return is_token('%' + std::string(text), TokenKind::kName, text) && is_allowed_name(text);
 }
+
+bool is_module_name(std::string_view text) { return is_name(text) && !is_reserved_word(text); }
 
 bool is_key(std::string_view text) {
   return is_token(std::string(text) + '=', TokenKind::kKey, text);

@@ -5,8 +5,9 @@
 
 namespace minihlo::internal {
 
-/// Of an instruction, a computation or a module.
+/// Of an instruction or a computation.
 bool is_name(std::string_view text);
+bool is_module_name(std::string_view text);
 /// In front of `=`.
 bool is_key(std::string_view text);
 /// A word of a list such as operand_precision.

@@ -66,6 +66,16 @@ TEST_CASE("JSON errors: the module") {
         "undefined-root 1:98 the computation has no instruction 'a' (at /computations/0/root)\n");
   CHECK(complaints(head + R"(,"computations":[{"name":"e f","root":"a","instructions":[]}]})") ==
         "invalid-name 1:87 'e f' is no name that HLO text can hold (at /computations/0/name)\n");
+  CHECK(complaints(R"({"format":"minihlo-module","version":1,"name":"f32","entry":"e",)"
+                   R"("computations":[]})") ==
+        "invalid-name 1:47 'f32' is no name that HLO text can hold (at /name)\n");
+  CHECK(complaints(R"({"format":"minihlo-module","version":1,"name":"maximal","entry":"e",)"
+                   R"("computations":[]})") ==
+        "invalid-name 1:47 a module can't be called 'maximal' (at /name)\n");
+  CHECK(complaints(head + R"(,"stack_frames":{"file_names":[],"function_names":[],)"
+                          R"("file_locations":[],"frames":[{"file_location_id":4294967296,)"
+                          R"("parent_frame_id":1}]},"computations":[]})") ==
+        "number-out-of-range 1:145 4294967296 does not fit 32 bits (at /stack_frames/frames/0)\n");
   const std::string body = fmt::format(R"("root":"a","instructions":[{}])", kParameter);
   CHECK(complaints(head + R"(,"computations":[{"name":"e",)" + body + R"(},{"name":"e",)" + body +
                    "}]}") ==
@@ -156,6 +166,8 @@ TEST_CASE("JSON errors: attributes") {
   CHECK(in_attribute("dot", R"("operand_precision":["a}"])") ==
         "invalid-value 4:52 'operand_precision' must be a list of words" + at +
             "/operand_precision)\n");
+  CHECK(in_attribute("convolution", R"("window":[{"size":1},{"size":-1}])")
+            .starts_with("invalid-value 4:41 'window' must be of numbers that text can hold"));
   CHECK(in_attribute("convolution", R"("dim_labels":"bf")") ==
         "invalid-value 4:45 'dim_labels' must be dimension labels such as bf_io->bf" + at +
             "/dim_labels)\n");
