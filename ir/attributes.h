@@ -49,7 +49,7 @@ enum class CollectiveMode : uint8_t {
   kCrossReplicaAndPartition,
   kFlattenedId
 };
-enum class ConvolutionKind : uint8_t { kFprop, kDgrad, kWgrad };
+enum class ConvolutionKind : uint8_t { kUnset, kFprop, kDgrad, kWgrad };
 enum class FftType : uint8_t { kFft, kIfft, kRfft, kIrfft };
 enum class TransposeA : uint8_t { kNoTranspose, kTranspose, kAdjoint };
 enum class ComparisonDirection : uint8_t { kEq, kNe, kGe, kGt, kLe, kLt };

@@ -155,12 +155,16 @@ std::string DeviceGroups::check() const {
     case Form::kIota:
       if (iota->dims.size() != 2) return "it needs two sizes: groups, and devices in each";
       return check_iota(*iota);
-    case Form::kMesh:
+    case Form::kMesh: {
       if (std::string wrong = check_mesh(*mesh); !wrong.empty()) return wrong;
-      if (split_axes(*mesh, axes).empty() && !(axes.empty() && mesh->axes.empty())) {
+      const std::vector<Part> parts = split_axes(*mesh, axes);
+      if (parts.empty() && !axes.empty()) {
         return "an axis is not one of the mesh, or overlaps another";
       }
-      return "";
+      int64_t group_size = 1;
+      for (const Part& part : parts) group_size *= part.rank >= 0 ? part.size : 1;
+      return group_size > 1 ? "" : "a group along axes of a mesh has more than one device";
+    }
   }
   return "";
 }

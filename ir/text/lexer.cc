@@ -243,7 +243,7 @@ void Lexer::lex_word(size_t begin) {
     return;
   }
   // Labels may start with a letter: bf_io->bf.
-  if (next == '>' && end > begin + 1 && text_[end - 1] == '-') {
+  if (next == '?' || (next == '>' && end > begin + 1 && text_[end - 1] == '-')) {
     if (size_t labels = scan_labels(text_, begin); labels > begin) {
       finish(TokenKind::kDimLabels, begin, labels);
       return;

@@ -2,12 +2,32 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <limits>
 
 #include "ir/text/strings.h"
 #include "ir/text/text_parser.h"
 
 namespace minihlo::internal {
 namespace {
+
+// Words of operand_precision (PrecisionConfig in xla/xla_data.proto; packed_nibble until 2025) and
+// of algorithm.
+constexpr std::string_view kPrecisions[] = {"default", "high", "highest", "packed_nibble"};
+constexpr std::string_view kDotAlgorithms[] = {"unset",
+                                               "dot_any_f8_any_f8_f32",
+                                               "dot_any_f8_any_f8_f32_fast_accum",
+                                               "dot_f16_f16_f16",
+                                               "dot_f16_f16_f32",
+                                               "dot_bf16_bf16_bf16",
+                                               "dot_bf16_bf16_f32",
+                                               "dot_bf16_bf16_f32_x3",
+                                               "dot_bf16_bf16_f32_x6",
+                                               "dot_bf16_bf16_f32_x9",
+                                               "dot_tf32_tf32_f32",
+                                               "dot_tf32_tf32_f32_x3",
+                                               "dot_f32_f32_f32",
+                                               "dot_f64_f64_f64"};
 
 template <class T>
 void put(Attribute& attribute, std::span<T> values) {
@@ -108,9 +128,11 @@ bool TextParser::add_attribute(const AttributeUse* use, const Token& key,
   }
   Attribute attribute{use->id, 0, {0}};
   if (!(this->*reader(info(use->id).kind))(attribute)) return false;
-  // The thread that is meant where nothing is said.
-  if (use->id == AttributeId::async_execution_thread &&
-      attribute_value<std::string_view>(attribute) == "main") {
+  // What is meant where nothing is said.
+  if ((use->id == AttributeId::async_execution_thread &&
+       attribute_value<std::string_view>(attribute) == "main") ||
+      (use->id == AttributeId::algorithm &&
+       attribute_value<std::string_view>(attribute) == kDotAlgorithms[0])) {
     return true;
   }
   attributes.push_back(attribute);
@@ -167,6 +189,10 @@ bool TextParser::read_float(Attribute& attribute) {
   } else {
     return fail_expected("a number");
   }
+  // Of 32 bits in XLA; inf is out of range, nan is not.
+  if (std::abs(attribute.real) > std::numeric_limits<float>::max()) {
+    return fail("number-out-of-range", token().location(), "the number does not fit 32 bits");
+  }
   lexer_.advance();
   return true;
 }
@@ -183,7 +209,18 @@ bool TextParser::read_word(Attribute& attribute) {
   size_t begin = token().offset;
   size_t end = std::min(text.find_first_of(", \t\r\n(){}\"'", begin), text.size());
   if (end == begin) return fail_expected("a word");
-  put(attribute, text.substr(begin, end - begin));
+  std::string_view word = text.substr(begin, end - begin);
+  if (attribute.id == AttributeId::algorithm) {
+    // As with precisions, XLA pays no regard to case and prints lower case.
+    auto known = std::find(std::begin(kDotAlgorithms), std::end(kDotAlgorithms), lower_case(word));
+    if (known == std::end(kDotAlgorithms)) {
+      fail("invalid-value", token().location(), fmt::format("there is no algorithm '{}'", word));
+      note_suggestion(word, {std::begin(kDotAlgorithms), std::end(kDotAlgorithms)});
+      return false;
+    }
+    word = *known;
+  }
+  put(attribute, word);
   lexer_.jump(end);
   return true;
 }
@@ -194,6 +231,10 @@ bool TextParser::read_words(Attribute& attribute) {
     if (!at(TokenKind::kWord)) return fail_expected("a word");
     // XLA reads them without regard to case and prints them in lower case.
     const std::string lower = lower_case(token().text);
+    if (std::find(std::begin(kPrecisions), std::end(kPrecisions), lower) == std::end(kPrecisions)) {
+      return fail("invalid-value", token().location(),
+                  fmt::format("a precision is one of {}", fmt::join(kPrecisions, ", ")));
+    }
     words.push_back(lower == token().text ? token().text : arena().copy_string(lower));
     lexer_.advance();
     return true;
@@ -327,9 +368,8 @@ bool TextParser::read_program_shape(Attribute& attribute) {
 }
 
 bool TextParser::read_literal(Attribute& attribute) {
-  const Shape* shape;
   const Literal* literal;
-  if (!parse_shape(shape) || !parse_literal(shape, literal)) return false;
+  if (!parse_shaped_literal(literal)) return false;
   attribute.data = literal;
   return true;
 }

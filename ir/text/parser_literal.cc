@@ -175,6 +175,32 @@ Result read_single(const Lexer& lexer, size_t begin, const Shape& shape, Arena& 
 
 }  // namespace
 
+// f32[2]{0} {1, 2} or ( f32[] 1, ( s32[] 2 ) ): each array has its shape before it.
+bool TextParser::parse_shaped_literal(const Literal*& literal) {
+  Nesting nesting(*this);
+  if (!nesting.ok()) return false;
+  if (!at(TokenKind::kLeftParen)) {
+    const Shape* shape;
+    return parse_shape(shape) && parse_literal(shape, literal);
+  }
+  const Token open = token();
+  std::vector<const Literal*> elements;
+  auto element = [&] { return parse_shaped_literal(elements.emplace_back()); };
+  if (!parse_list(TokenKind::kLeftParen, TokenKind::kRightParen, "around a tuple's values", element,
+                  true)) {
+    return false;
+  }
+  std::vector<const Shape*> shapes;
+  for (const Literal* one : elements) shapes.push_back(one->shape);
+  Literal made;
+  made.form = Literal::Form::kTuple;
+  made.shape = module_->shapes().tuple(shapes);
+  if (!made.shape) return fail("shape-too-large", open.location(), "the tuple is too large");
+  made.elements = arena().copy(elements);
+  literal = arena().make<Literal>(made);
+  return true;
+}
+
 bool TextParser::parse_literal(const Shape* shape, const Literal*& literal) {
   Nesting nesting(*this);
   if (!nesting.ok()) return false;

@@ -426,7 +426,9 @@ bool TextParser::read_device_groups(Attribute& attribute) {
   } else if (at(TokenKind::kWord)) {
     groups.form = DeviceGroups::Form::kMesh;
     std::vector<AxisRef> axes;
-    if (!parse_mesh(groups.mesh) || !parse_axis_refs(*groups.mesh, axes)) return false;
+    if (!parse_mesh(groups.mesh)) return false;
+    accept(TokenKind::kComma);
+    if (!parse_axis_refs(*groups.mesh, axes)) return false;
     groups.axes = arena().copy(axes);
   } else {
     Attribute lists;

@@ -145,7 +145,7 @@ bool TextParser::read_window(Attribute& attribute) {
     if (seen[2]) dim.padding_high = padding[i].high;
     if (seen[3]) dim.base_dilation = values[3][i];
     if (seen[4]) dim.window_dilation = values[4][i];
-    if (seen[5]) dim.reversal = values[5][i] != 0;
+    if (seen[5]) dim.reversal = values[5][i] == 1;
     dims[i] = dim;
   }
   put<WindowDimension>(attribute, dims);
@@ -228,16 +228,35 @@ bool TextParser::read_donors(Attribute& attribute) {
 
 bool TextParser::read_domain(Attribute& attribute) {
   DomainValue domain{};
-  auto key = [&](std::string_view text) {
-    return accept_key(text) || fail_expected(fmt::format("'{}='", text));
-  };
-  if (!expect(TokenKind::kLeftBrace, "before the domain") || !key("kind") ||
-      !expect_string(domain.kind, "the kind of domain, in quotes") ||
-      !expect(TokenKind::kComma, "behind the kind") || !key("entry") ||
-      !parse_sharding(domain.entry) || !expect(TokenKind::kComma, "behind the entry") ||
-      !key("exit") || !parse_sharding(domain.exit) ||
-      !expect(TokenKind::kRightBrace, "behind the domain")) {
-    return false;
+  const Token open = token();
+  if (!expect(TokenKind::kLeftBrace, "before the domain")) return false;
+  while (!accept(TokenKind::kRightBrace)) {
+    accept(TokenKind::kComma);
+    const Token key = token();
+    bool twice = false;
+    if (accept_key("kind")) {
+      twice = !domain.kind.empty();
+      const Token place = token();
+      if (!expect_string(domain.kind, "the kind of domain, in quotes")) return false;
+      if (domain.kind != "sharding") {
+        return fail("invalid-value", place.location(), "the only kind of domain is \"sharding\"");
+      }
+    } else if (accept_key("entry")) {
+      twice = domain.entry;
+      if (!parse_sharding(domain.entry)) return false;
+    } else if (accept_key("exit")) {
+      twice = domain.exit;
+      if (!parse_sharding(domain.exit)) return false;
+    } else {
+      return fail_expected("'kind=', 'entry=' or 'exit='");
+    }
+    if (twice) {
+      return fail("duplicate-attribute", key.location(),
+                  fmt::format("'{}' is given twice", key.text));
+    }
+  }
+  if (domain.kind.empty() || !domain.entry || !domain.exit) {
+    return fail("missing-attribute", open.location(), "a domain needs 'kind', 'entry' and 'exit'");
   }
   attribute.data = arena().make<DomainValue>(domain);
   return true;

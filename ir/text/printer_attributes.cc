@@ -160,12 +160,8 @@ void TextPrinter::print_value(const Attribute& attribute) {
       out_ += '}';
       return;
     }
-    case AttributeKind::kLiteral: {
-      const Literal& literal = *MINIHLO_VALUE_OF(kLiteral);
-      print_cached(literal.shape);
-      out_ += ' ';
-      return append_literal(out_, literal, options_.largest_constant);
-    }
+    case AttributeKind::kLiteral:
+      return print_shaped_literal(*MINIHLO_VALUE_OF(kLiteral));
     case AttributeKind::kSharding:
       return print_sharding(*MINIHLO_VALUE_OF(kSharding));
     case AttributeKind::kDeviceGroups:
@@ -260,6 +256,17 @@ void TextPrinter::print_aliases(std::span<const Alias> aliases, bool of_module) 
                }
                out_ += ')';
              });
+}
+
+// Arrays have their shapes before them, tuples don't.
+void TextPrinter::print_shaped_literal(const Literal& literal) {
+  if (literal.form == Literal::Form::kTuple) {
+    return print_list(literal.elements, "( ", ", ", " )",
+                      [&](const Literal* element) { print_shaped_literal(*element); });
+  }
+  print_cached(literal.shape);
+  out_ += ' ';
+  append_literal(out_, literal, options_.largest_constant);
 }
 
 void TextPrinter::print_window(std::span<const WindowDimension> dims) {

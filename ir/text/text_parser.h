@@ -104,6 +104,8 @@ class TextParser {
   bool normalize_custom_call(const Draft& draft, std::vector<Attribute>& attributes);
   bool check_required(const Draft& draft, std::span<Instruction* const> operands,
                       std::span<const Attribute> attributes);
+  bool check_layout_constraints(const Draft& draft, std::span<Instruction* const> operands,
+                                std::span<const Shape* const> constraints);
   bool check_operand_count(const Draft& draft, size_t count);
   bool settle_shape(Draft& draft, std::span<Instruction* const> operands,
                     std::span<const Attribute> attributes);
@@ -204,6 +206,7 @@ class TextParser {
 
   // parser_literal.cc
   bool parse_literal(const Shape* shape, const Literal*& literal);
+  bool parse_shaped_literal(const Literal*& literal);
   bool parse_array_literal(const Shape* shape, Literal& literal);
 
   // Tokens.

@@ -75,6 +75,7 @@ class TextPrinter {
   bool takes_body(const Computation& computation);
   void print_nested_body(const Computation& computation);
   void print_dictionary(std::span<const Attribute> values);
+  void print_shaped_literal(const Literal& literal);
   void print_window(std::span<const WindowDimension> dims);
   void print_string(std::string_view text);
   void print_json(std::string_view text, bool raw);

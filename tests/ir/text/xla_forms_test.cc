@@ -187,6 +187,59 @@ TEST_CASE("shapes") {
   });
 }
 
+TEST_CASE("attributes of single opcodes") {
+  const std::string kP = "p = f32[2] parameter(0)\n";
+  const std::string kX = "x = f32[1,2,1] parameter(0)\n";
+  const std::string kDot =
+      kP + "d = f32[] dot(p, p), lhs_contracting_dims={0}, rhs_contracting_dims={0}, ";
+  const std::string kDotLine =
+      "%d = f32[] dot(%p, %p), lhs_contracting_dims={0}, rhs_contracting_dims={0}";
+  const std::string kConvolution = kX + "c = f32[1,2,1] convolution(x, x), window={size=1}, ";
+  const std::string kConvolutionLine =
+      "%c = f32[1,2,1]{2,1,0} convolution(%x, %x), window={size=1}";
+  const std::string kCall = kP + "c = f32[2] custom-call(p), custom_call_target=\"t\", ";
+  const std::string kCallLine = "%c = f32[2]{0} custom-call(%p), custom_call_target=\"t\"";
+  check_roots({
+      {kP + "d = f32[2] domain(p), domain={exit={manual} kind='sharding', entry={replicated}}",
+       "%d = f32[2]{0} domain(%p), domain={kind=\"sharding\", entry={replicated}, exit={manual}}"},
+      {kP + "d = f32[2] domain(p), domain={kind=\"x\", entry={manual}, exit={manual}}",
+       "invalid-value 5:36 the only kind of domain is \"sharding\"\n"},
+      {kP + "d = f32[2] domain(p), domain={kind=\"sharding\", entry={manual}}",
+       "missing-attribute 5:30 a domain needs 'kind', 'entry' and 'exit'\n"},
+      {kDot + "algorithm=DOT_BF16_BF16_F32_X9", kDotLine + ", algorithm=dot_bf16_bf16_f32_x9"},
+      {kDot + "algorithm=unset", kDotLine},
+      {kDot + "algorithm=dot_f32_f32",
+       "invalid-value 5:84 there is no algorithm 'dot_f32_f32' (did you mean "
+       "'dot_f32_f32_f32'?)\n"},
+      {kDot + "operand_precision={HIGH,default}", kDotLine + ", operand_precision={high,default}"},
+      {kDot + "operand_precision={hi}",
+       "invalid-value 5:93 a precision is one of default, high, highest, packed_nibble\n"},
+      {kConvolution + "dim_labels=b0f_0io->b0f, convolution_kind=fprop",
+       kConvolutionLine + ", dim_labels=b0f_0io->b0f, convolution_kind=fprop"},
+      {kConvolution + "dim_labels=b0f_0io->b0f, convolution_kind=unset",
+       kConvolutionLine + ", dim_labels=b0f_0io->b0f"},
+      {kConvolution + "dim_labels=b0?f_?0?io->?b?0?f",
+       kConvolutionLine + ", dim_labels=b0?f_?0?io->?b?0?f"},
+      {"s = s32[2] parameter(0)\nc = pred[2] compare(s, s), direction=LT, type=FLOAT",
+       "%c = pred[2]{0} compare(%s, %s), direction=LT, type=FLOAT"},
+      {kCall + "window={}", "%c = f32[2]{0} custom-call(%p), window={}, custom_call_target=\"t\""},
+      {kCall + "literal=(s32[2]{0} {1,2}, (pred[] true), ())",
+       kCallLine + ", literal=( s32[2]{0} {1, 2}, ( pred[] true ), (  ) )"},
+      {kCall + "operand_layout_constraints={}",
+       "invalid-value 5:12 operand_layout_constraints has 0 shapes for 1 operands\n"},
+      {kCall + "operand_layout_constraints={f32[3]{0}}",
+       "invalid-value 5:12 operand_layout_constraints has f32[3]{0} for operand 0 (%p), which is "
+       "f32[2]{0}\n"},
+      {kP + "t = f32[2,2] all-gather(p), dimensions={0}, replica_groups=mesh['a'=2], {'a'}",
+       "%t = f32[2,2]{1,0} all-gather(%p), replica_groups=mesh['a'=2] {'a'}, dimensions={0}"},
+      {kP + "t = f32[2] all-gather(p), dimensions={0}, replica_groups=mesh['a'=2] {}",
+       "invalid-groups 5:58 replica_groups: a group along axes of a mesh has more than one "
+       "device\n"},
+      {kP + "b = f32[2] batch-norm-training(p, p, p), epsilon=1e39, feature_index=0",
+       "number-out-of-range 5:50 the number does not fit 32 bits\n"},
+  });
+}
+
 TEST_CASE("integers in literals wrap as in XLA") {
   check_roots({
       {"c = u64[2] constant({-1, 18446744073709551615})",
