@@ -7,6 +7,8 @@
 namespace minihlo::internal {
 namespace {
 
+constexpr std::string_view kMainThread = "main";
+
 bool has_own_forms(std::string_view opcode) {
   return opcode_from(std::string(opcode) + "-start") || opcode_from(std::string(opcode) + "-done");
 }
@@ -44,6 +46,13 @@ bool TextParser::parse_async_opcode(Draft& draft) {
   return false;
 }
 
+void TextParser::drop_main_thread(std::vector<Attribute>& attributes) {
+  std::erase_if(attributes, [](const Attribute& attribute) {
+    return attribute.id == AttributeId::async_execution_thread &&
+           attribute_value<std::string_view>(attribute) == kMainThread;
+  });
+}
+
 bool TextParser::wrap_async_start(Draft& draft, std::vector<Instruction*>& operands,
                                   std::vector<Attribute>& attributes) {
   if (!draft.shape) {
@@ -59,7 +68,7 @@ bool TextParser::wrap_async_start(Draft& draft, std::vector<Instruction*>& opera
   if (!check_operand_count(draft, operands.size())) return false;
 
   std::vector<Attribute> outer, inner;
-  std::string_view thread = "main";
+  std::string_view thread = kMainThread;
   for (const Attribute& attribute : attributes) {
     bool own = false;
     for (const AttributeUse& use : info(draft.opcode).attributes) own |= use.id == attribute.id;
@@ -124,8 +133,12 @@ bool TextParser::check_async_chain(const Draft& draft, std::span<Instruction* co
     return disagree("computation");
   }
   if (auto own = find(attributes, attr::async_execution_thread);
-      own && *own != start->get(attr::async_execution_thread)) {
+      own && *own != start->find(attr::async_execution_thread).value_or(kMainThread)) {
     return disagree("execution thread");
+  }
+  if (draft.opcode == Opcode::kAsyncUpdate && operands.size() == 1 &&
+      draft.shape != operands[0]->shape()) {
+    return disagree("shape");
   }
   // Said once, at the start.
   std::erase_if(attributes, [](const Attribute& attribute) {

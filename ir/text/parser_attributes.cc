@@ -129,10 +129,8 @@ bool TextParser::add_attribute(const AttributeUse* use, const Token& key,
   Attribute attribute{use->id, 0, {0}};
   if (!(this->*reader(info(use->id).kind))(attribute)) return false;
   // What is meant where nothing is said.
-  if ((use->id == AttributeId::async_execution_thread &&
-       attribute_value<std::string_view>(attribute) == "main") ||
-      (use->id == AttributeId::algorithm &&
-       attribute_value<std::string_view>(attribute) == kDotAlgorithms[0])) {
+  if (use->id == AttributeId::algorithm &&
+      attribute_value<std::string_view>(attribute) == kDotAlgorithms[0]) {
     return true;
   }
   attributes.push_back(attribute);

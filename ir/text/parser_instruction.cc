@@ -36,9 +36,11 @@ void TextParser::leave_scope(size_t hidden_before) {
 bool TextParser::parse_instruction() {
   Draft draft;
   const Token start = token();
-  draft.root = accept_word("ROOT");
   current_instruction_ = {};
-  if (bare_ && scopes_.size() == 1 && !(at(TokenKind::kName) || lexer_.next_character() == '=')) {
+  // A bare instruction may start with its shape.
+  const bool unnamed = bare_ && scopes_.size() == 1 && at_shape();
+  draft.root = !unnamed && accept_word("ROOT");
+  if (unnamed) {
     draft.name = start;
     draft.name.text = "_";
   } else if (!expect_name("an instruction's name", draft.name)) {
@@ -59,14 +61,7 @@ bool TextParser::parse_instruction() {
   draft.hash = hash_text(draft.name.text);
   const auto* known = names_.find(draft.name.text, draft.hash);
   draft.new_names = known ? std::string_view::npos : names_.size();
-  if (known && known->value.generation == scope().generation) {
-    fail("duplicate-name", draft.name.location(),
-         fmt::format("the computation has another instruction '{}'", draft.name.text));
-    if (known->value.instruction) {
-      last_error_->notes.push_back({"it is here", known->value.instruction->location()});
-    }
-    ok = false;
-  }
+  if (known && known->value.generation == scope().generation) ok = is_free(draft.name);
   if (draft.root && scope().root) {
     fail("duplicate-root", start.location(), "the computation has a ROOT already");
     last_error_->notes.push_back({"it is here", scope().root->location()});
@@ -80,6 +75,17 @@ bool TextParser::parse_instruction() {
     }
   }
   return ok;
+}
+
+bool TextParser::is_free(const Token& name) {
+  const auto* known = names_.find(name.text);
+  if (!known || known->value.generation != scope().generation) return true;
+  fail("duplicate-name", name.location(),
+       fmt::format("the computation has another instruction '{}'", name.text));
+  if (known->value.instruction) {
+    last_error_->notes.push_back({"it is here", known->value.instruction->location()});
+  }
+  return false;
 }
 
 bool TextParser::parse_rest(Draft& draft) {
@@ -99,10 +105,13 @@ bool TextParser::parse_rest(Draft& draft) {
   if (draft.async == Draft::Async::kStart) {
     if (!wrap_async_start(draft, operands, attributes)) return false;
   }
+  if (draft.opcode == Opcode::kAsyncStart) drop_main_thread(attributes);
   if (!check_operand_count(draft, operands.size())) return false;
   bool continues = draft.opcode == Opcode::kAsyncUpdate || draft.opcode == Opcode::kAsyncDone;
   if (continues && !check_async_chain(draft, operands, attributes)) return false;
   if (!settle_shape(draft, operands, attributes)) return false;
+  // A bare instruction's operands may have taken its name.
+  if (bare_ && !is_free(draft.name)) return false;
   // The name of the next instruction: its place is rarely in the cache.
   if (at(TokenKind::kName)) names_.prefetch(token().text);
   Instruction* made = scope().computation->append(draft.opcode, draft.name.text, draft.shape,
@@ -173,8 +182,9 @@ bool TextParser::parse_operands(Draft& draft, std::vector<Instruction*>& operand
   if (!accept(TokenKind::kLeftParen)) {
     return fail_expected(fmt::format("'(' behind the opcode '{}'", draft.opcode_token.text));
   }
-  // As in XLA, a comma may stand behind the last operand.
+  // As in XLA, commas may be too many.
   while (!at(TokenKind::kRightParen)) {
+    if (accept(TokenKind::kComma)) continue;
     if (!parse_operand(operands)) return false;
     if (!accept(TokenKind::kComma)) break;
   }

@@ -284,7 +284,10 @@ void TextParser::finish_module(Computation* marked_entry, Computation* last) {
   auto is_computation = [&](std::string_view name) { return computations_.find(name) != nullptr; };
   if (computation_name_clashes_.any(is_computation)) {
     UniqueNames computation_names(*module_);
+    // XLA names the computation around a bare instruction before those inside it.
+    if (bare_) module_->entry()->set_name(computation_names.claim(module_->entry()->name()));
     for (Computation* computation : module_->computations()) {
+      if (bare_ && computation == module_->entry()) continue;
       computation->set_name(computation_names.claim(computation->name()));
     }
   }

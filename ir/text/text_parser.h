@@ -91,6 +91,8 @@ class TextParser {
 
   // parser_instruction.cc
   bool parse_instruction();
+  /// Reports an error where the computation has an instruction of this name.
+  bool is_free(const Token& name);
   bool parse_rest(Draft& draft);
   bool parse_opcode(Draft& draft);
   bool parse_operands(Draft& draft, std::vector<Instruction*>& operands);
@@ -121,6 +123,8 @@ class TextParser {
   bool parse_async_opcode(Draft& draft);
   bool wrap_async_start(Draft& draft, std::vector<Instruction*>& operands,
                         std::vector<Attribute>& attributes);
+  /// Where nothing is said, the main thread is meant.
+  static void drop_main_thread(std::vector<Attribute>& attributes);
   /// The async-start that `instruction`, a start or update, belongs to; null if it is neither.
   Instruction* async_start(Instruction* instruction) const;
   bool check_async_chain(const Draft& draft, std::span<Instruction* const> operands,

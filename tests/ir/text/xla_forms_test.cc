@@ -240,6 +240,45 @@ TEST_CASE("attributes of single opcodes") {
   });
 }
 
+TEST_CASE("bare instructions, and commas between operands") {
+  check_forms({
+      {"f32[2] add(f32[2], f32[2] a)", "%_ = f32[2]{0} add(%_0, %a)"},
+      {"add(f32[2] a, f32[2] b)",
+       "expected-token 1:4 expected '=' behind the instruction's name, got '('\n"},
+      {"ROOT f32[2] negate(f32[2] a)",
+       "invalid-name 1:6 expected an instruction's name, and 'f32' can't be a name\n"},
+      {"x = f32[2] negate(f32[2] x)",
+       "duplicate-name 1:1 the computation has another instruction 'x' (it is here)\n"},
+      {"f32[2] call(f32[2]), to_apply={ ROOT p = f32[2] parameter(0) }",
+       "%_ = f32[2]{0} call(%_0), to_apply=%_.1"},
+      {module_with("p = f32[2] parameter(0)\nt = tuple(,p,,p,)"),
+       "%t = (f32[2]{0}, f32[2]{0}) tuple(%p, %p)"},
+  });
+}
+
+TEST_CASE("asynchronous chains") {
+  auto chain = [](const std::string& start, const std::string& rest) {
+    return "HloModule m\nw { a = f32[2] parameter(0) n = f32[2] negate(a) }\nENTRY e {\n"
+           "p = f32[2] parameter(0)\n"
+           "s = ((f32[2]), f32[2], s32[]) async-start(p), calls=w" +
+           start + "\n" + rest + "\n}";
+  };
+  check_forms({
+      {chain("", "d = f32[2] async-done(s), async_execution_thread=\"main\""),
+       "%d = f32[2]{0} negate-done(%s)"},
+      {chain(", async_execution_thread=\"t\"",
+             "d = f32[2] async-done(s), async_execution_thread=\"t\""),
+       "%d = f32[2]{0} async-done(%s)"},
+      {chain(", async_execution_thread=\"t\"",
+             "d = f32[2] async-done(s), async_execution_thread=\"main\""),
+       "async-chain 6:12 'async-done' has another execution thread than its start 's' (the start "
+       "is here)\n"},
+      {chain("", "u = ((f32[2]), f32[2], u32[]) async-update(s)\nd = f32[2] async-done(u)"),
+       "async-chain 6:31 'async-update' has another shape than its start 's' (the start is "
+       "here)\n"},
+  });
+}
+
 TEST_CASE("integers in literals wrap as in XLA") {
   check_roots({
       {"c = u64[2] constant({-1, 18446744073709551615})",
