@@ -136,10 +136,6 @@ bool TextParser::check_async_chain(const Draft& draft, std::span<Instruction* co
       own && *own != start->find(attr::async_execution_thread).value_or(kMainThread)) {
     return disagree("execution thread");
   }
-  if (draft.opcode == Opcode::kAsyncUpdate && operands.size() == 1 &&
-      draft.shape != operands[0]->shape()) {
-    return disagree("shape");
-  }
   // Said once, at the start.
   std::erase_if(attributes, [](const Attribute& attribute) {
     return attribute.id == AttributeId::calls ||

@@ -11,9 +11,7 @@
 namespace minihlo::internal {
 namespace {
 
-// Words of operand_precision (PrecisionConfig in xla/xla_data.proto; packed_nibble until 2025) and
-// of algorithm.
-constexpr std::string_view kPrecisions[] = {"default", "high", "highest", "packed_nibble"};
+// Words of algorithm (PrecisionConfig in xla/xla_data.proto).
 constexpr std::string_view kDotAlgorithms[] = {"unset",
                                                "dot_any_f8_any_f8_f32",
                                                "dot_any_f8_any_f8_f32_fast_accum",
@@ -229,10 +227,6 @@ bool TextParser::read_words(Attribute& attribute) {
     if (!at(TokenKind::kWord)) return fail_expected("a word");
     // XLA reads them without regard to case and prints them in lower case.
     const std::string lower = lower_case(token().text);
-    if (std::find(std::begin(kPrecisions), std::end(kPrecisions), lower) == std::end(kPrecisions)) {
-      return fail("invalid-value", token().location(),
-                  fmt::format("a precision is one of {}", fmt::join(kPrecisions, ", ")));
-    }
     words.push_back(lower == token().text ? token().text : arena().copy_string(lower));
     lexer_.advance();
     return true;

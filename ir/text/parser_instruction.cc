@@ -370,28 +370,7 @@ bool TextParser::check_required(const Draft& draft, std::span<Instruction* const
                                 std::span<const Attribute> attributes) {
   auto broken =
       check_required_attributes(draft.opcode, draft.opcode_token.text, operands, attributes);
-  if (broken) return fail(broken->rule, draft.opcode_token.location(), std::move(broken->message));
-  auto constraints = find(attributes, attr::operand_layout_constraints);
-  return !constraints || check_layout_constraints(draft, operands, *constraints);
-}
-
-bool TextParser::check_layout_constraints(const Draft& draft,
-                                          std::span<Instruction* const> operands,
-                                          std::span<const Shape* const> constraints) {
-  const Location place = draft.opcode_token.location();
-  if (constraints.size() != operands.size()) {
-    return fail("invalid-value", place,
-                fmt::format("operand_layout_constraints has {} shapes for {} operands",
-                            constraints.size(), operands.size()));
-  }
-  for (size_t i = 0; i < operands.size(); ++i) {
-    if (compatible_but_for_dynamic(constraints[i], operands[i]->shape())) continue;
-    return fail("invalid-value", place,
-                fmt::format("operand_layout_constraints has {} for operand {} (%{}), which is {}",
-                            to_string(constraints[i]), i, operands[i]->name(),
-                            to_string(operands[i]->shape())));
-  }
-  return true;
+  return !broken || fail(broken->rule, draft.opcode_token.location(), std::move(broken->message));
 }
 
 bool TextParser::check_operand_count(const Draft& draft, size_t count) {

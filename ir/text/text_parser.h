@@ -106,8 +106,6 @@ class TextParser {
   bool normalize_custom_call(const Draft& draft, std::vector<Attribute>& attributes);
   bool check_required(const Draft& draft, std::span<Instruction* const> operands,
                       std::span<const Attribute> attributes);
-  bool check_layout_constraints(const Draft& draft, std::span<Instruction* const> operands,
-                                std::span<const Shape* const> constraints);
   bool check_operand_count(const Draft& draft, size_t count);
   bool settle_shape(Draft& draft, std::span<Instruction* const> operands,
                     std::span<const Attribute> attributes);
