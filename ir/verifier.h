@@ -15,8 +15,8 @@ struct VerifyOptions {
   int64_t partitions = 0;
   /// What XLA's parser and the verifier of its tests take, but no backend compiles, is an error
   /// where this is set, else a warning: floats of different types that meet, a bitcast to another
-  /// number of bytes, a reduction of collectives that combines no two scalars, groups of a
-  /// collective-broadcast that do not fit the mesh.
+  /// number of bytes, elements for which an opcode means nothing, a reduction of collectives that
+  /// combines no two scalars, groups of a collective-broadcast that do not fit the mesh.
   bool strict = true;
 };
 

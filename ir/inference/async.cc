@@ -16,6 +16,9 @@ std::string need_tuple(const Context& c, size_t size) {
   return fmt::format("{} is no tuple of at least {} elements", c.describe(0), size);
 }
 
+// Whether asynchronous work has not yet been given a place for its result.
+bool is_unbound(const Shape* result) { return result->is_tuple() && result->elements().empty(); }
+
 // That operand 0 is ((operands), result, state...).
 std::string need_async_tuple(const Context& c) {
   if (std::string wrong = need_tuple(c, 2); !wrong.empty()) return wrong;
@@ -47,6 +50,8 @@ Result infer_async_start(const Context& c) {
   std::vector<const Shape*> elements = {*bound, called->result};
   if (c.written() && c.written()->is_tuple()) {
     std::span<const Shape* const> written = c.written()->elements();
+    // An update may bind the result, too.
+    if (written.size() > 1 && is_unbound(written[1])) elements[1] = written[1];
     for (size_t i = 2; i < written.size(); ++i) elements.push_back(written[i]);
   }
   return c.tuple(elements);
@@ -54,20 +59,27 @@ Result infer_async_start(const Context& c) {
 
 Result infer_async_update(const Context& c) {
   MINIHLO_RETURN_IF_WRONG(need_async_tuple(c));
-  if (c.count() == 1) return c.shape(0);
   std::span<const Shape* const> before = c.shape(0)->elements();
+  const bool binds_result = is_unbound(before[1]) && c.written() && c.written()->is_tuple() &&
+                            c.written()->elements().size() > 1;
+  if (c.count() == 1 && !binds_result) return c.shape(0);
   std::vector<const Shape*> operands(before[0]->elements().begin(), before[0]->elements().end());
-  for (size_t i = 1; i < c.count(); ++i) operands.push_back(c.shape(i));
+  // What an update is given may be a place for the result.
+  const bool takes_place = binds_result && c.written()->element(0)->is_tuple() &&
+                           c.written()->element(0)->elements().size() == operands.size();
+  for (size_t i = 1; i < c.count() && !takes_place; ++i) operands.push_back(c.shape(i));
   Result bound = c.tuple(operands);
   if (!bound) return bound;
   std::vector<const Shape*> elements(before.begin(), before.end());
   elements[0] = *bound;
+  if (binds_result) elements[1] = c.written()->element(1);
   return c.tuple(elements);
 }
 
 Result infer_async_done(const Context& c) {
   MINIHLO_RETURN_IF_WRONG(need_async_tuple(c));
-  return c.shape(0)->element(1);
+  const Shape* result = c.shape(0)->element(1);
+  return is_unbound(result) && c.written() ? c.written() : result;
 }
 
 // all-gather-done and collective-permute-done.
@@ -101,7 +113,7 @@ Result infer_send(const Context& c) {
 Result infer_recv(const Context& c) {
   MINIHLO_RETURN_IF_WRONG(need_token(c, 0));
   MINIHLO_RETURN_IF_WRONG(c.need_written());
-  if (!c.written()->is_tuple() || c.written()->elements().size() != 3) {
+  if (!c.written()->is_tuple() || c.written()->elements().empty()) {
     return fail("the result of recv is (data, u32[], token[]), not {}", text(c.written()));
   }
   const Shape* all[] = {c.written()->element(0), c.shapes().scalar(ElementType::U32),
@@ -123,7 +135,7 @@ Result infer_recv_done(const Context& c) {
 Result infer_infeed(const Context& c) {
   MINIHLO_RETURN_IF_WRONG(need_token(c, 0));
   MINIHLO_RETURN_IF_WRONG(c.need_written());
-  if (!c.written()->is_tuple() || c.written()->elements().size() != 2) {
+  if (!c.written()->is_tuple() || c.written()->elements().empty()) {
     return fail("the result of infeed is (data, token[]), not {}", text(c.written()));
   }
   const Shape* both[] = {c.written()->element(0), c.shapes().token()};

@@ -11,12 +11,11 @@ enum Kinds : unsigned {
   kFloat = 1u << static_cast<int>(ElementKind::kFloat),
   kComplex = 1u << static_cast<int>(ElementKind::kComplex),
   kIntegers = kSigned | kUnsigned,
-  kReal = kIntegers | kFloat,
-  kNumbers = kReal | kComplex,
+  kNumbers = kIntegers | kFloat | kComplex,
   kAnything = kPred | kNumbers,
 };
 
-// The kinds of element that an opcode is defined on.
+// The kinds of element that XLA gives a shape for. Some mean nothing (ir/verify/shapes.cc).
 unsigned kinds_of(Opcode opcode) {
   switch (opcode) {
     case Opcode::kAbs:
@@ -38,23 +37,22 @@ unsigned kinds_of(Opcode opcode) {
       return kPred | kIntegers;
     case Opcode::kPopulationCount:
     case Opcode::kClz:
-    case Opcode::kMulhi:
-    case Opcode::kShiftLeft:
-    case Opcode::kShiftRightArithmetic:
-    case Opcode::kShiftRightLogical:
       return kIntegers;
     case Opcode::kNegate:
     case Opcode::kSubtract:
     case Opcode::kDivide:
     case Opcode::kRemainder:
     case Opcode::kPower:
+    case Opcode::kShiftLeft:
+    case Opcode::kShiftRightArithmetic:
+    case Opcode::kShiftRightLogical:
       return kNumbers;
-    case Opcode::kMaximum:
-    case Opcode::kMinimum:
-    case Opcode::kClamp:
-      return kPred | kReal;
     case Opcode::kAdd:
     case Opcode::kMultiply:
+    case Opcode::kMaximum:
+    case Opcode::kMinimum:
+    case Opcode::kMulhi:
+    case Opcode::kClamp:
     case Opcode::kCompare:
       return kAnything;
     default:
@@ -151,11 +149,6 @@ Result infer_compare(const Context& c) {
   Result shape = infer_elementwise(c);
   if (!shape) return shape;
   const ElementType type = c.shape(0)->element_type();
-  const ComparisonDirection direction = c.get(attr::direction);
-  if (is_complex(type) && direction != ComparisonDirection::kEq &&
-      direction != ComparisonDirection::kNe) {
-    return fail("complex numbers have no order: direction must be EQ or NE for {}", c.describe(0));
-  }
   if (auto order = c.find(attr::comparison_type)) {
     using Type = ComparisonType;
     bool good = is_float(type)     ? *order == Type::kFloat || *order == Type::kTotalOrder

@@ -20,6 +20,16 @@ bool is_copied_to_wrapped(AttributeId id) {
          id == AttributeId::origin;
 }
 
+// Whether updates and the done still have to say what `called` takes, or where its result goes:
+// `state` is the shape of a start with so many operands.
+bool is_bound_later(const Computation* called, size_t operand_count, const Shape* state) {
+  if (!called || !called->root() || !state->is_tuple() || state->elements().size() < 2)
+    return false;
+  auto is_empty = [](const Shape* shape) { return shape->is_tuple() && shape->elements().empty(); };
+  return operand_count < called->parameters().size() ||
+         (is_empty(state->element(1)) && !is_empty(called->root()->shape()));
+}
+
 }  // namespace
 
 bool TextParser::parse_async_opcode(Draft& draft) {
@@ -66,6 +76,15 @@ bool TextParser::wrap_async_start(Draft& draft, std::vector<Instruction*>& opera
                             draft.opcode_token.text, to_string(shape)));
   }
   if (!check_operand_count(draft, operands.size())) return false;
+  if (Computation* called = get(attributes, attr::to_apply);
+      draft.opcode == Opcode::kCall && is_bound_later(called, operands.size(), shape)) {
+    // No call can be made of what is there: the start itself takes what the call would.
+    for (Attribute& attribute : attributes) {
+      if (attribute.id == AttributeId::to_apply) attribute = make_attribute(attr::calls, called);
+    }
+    draft.opcode = Opcode::kAsyncStart;
+    return true;
+  }
 
   std::vector<Attribute> outer, inner;
   std::string_view thread = kMainThread;
@@ -126,7 +145,10 @@ bool TextParser::check_async_chain(const Draft& draft, std::span<Instruction* co
     return false;
   };
   const Computation* calls = start->get(attr::calls);
-  if (draft.async != Draft::Async::kNone && draft.wrapped != calls->root()->opcode()) {
+  const bool wraps_call = draft.wrapped == Opcode::kCall &&
+                          is_bound_later(calls, start->operand_count(), start->shape());
+  if (draft.async != Draft::Async::kNone && draft.wrapped != calls->root()->opcode() &&
+      !wraps_call) {
     return disagree("opcode");
   }
   if (auto own = find(attributes, attr::calls); own && *own != calls) {

@@ -346,6 +346,7 @@ bool TextParser::parse_attributes(Draft& draft, std::span<Instruction* const> op
     if (!add_attribute(use, key, attributes)) return false;
   }
   if (at(TokenKind::kKey)) return fail_expected("',' before the attribute");
+  keep_first_dimension(draft, attributes);
   if (draft.opcode == Opcode::kCustomCall && !normalize_custom_call(draft, attributes))
     return false;
   return check_required(draft, operands, attributes);
@@ -378,9 +379,64 @@ bool TextParser::check_operand_count(const Draft& draft, size_t count) {
   return !broken || fail(broken->rule, draft.opcode_token.location(), std::move(broken->message));
 }
 
+void TextParser::replace_shape(Draft& draft, std::span<Instruction* const> operands,
+                               std::span<const Attribute> attributes) {
+  switch (draft.opcode) {
+    case Opcode::kAddDependency:
+    case Opcode::kAfterAll:
+    case Opcode::kInfeed:
+    case Opcode::kOutfeed:
+    case Opcode::kRecv:
+    case Opcode::kRecvDone:
+    case Opcode::kSend:
+    case Opcode::kSendDone:
+      break;
+    default:
+      return;
+  }
+  auto inferred = infer_shape(module_->shapes(), {draft.opcode, operands, attributes, draft.shape});
+  if (!inferred || *inferred == draft.shape) return;
+  if (!compatible_but_for_dynamic(*inferred, draft.shape)) {
+    diagnostics_
+        .warning("ignored-shape", draft.opcode_token.location(),
+                 fmt::format("the shape is written as {}, but '{}' gives {}, which counts",
+                             to_string(draft.shape, false), draft.opcode_token.text,
+                             to_string(*inferred, false)))
+        .instruction = draft.name.text;
+  }
+  draft.shape = *inferred;
+}
+
+void TextParser::keep_first_dimension(const Draft& draft, std::vector<Attribute>& attributes) {
+  switch (draft.opcode) {
+    case Opcode::kAllGather:
+    case Opcode::kAllGatherStart:
+    case Opcode::kGetDimensionSize:
+    case Opcode::kReduceScatter:
+    case Opcode::kSetDimensionSize:
+      break;
+    default:
+      return;
+  }
+  for (Attribute& attribute : attributes) {
+    if (attribute.id != attr::dimensions.id) continue;
+    std::span<const int64_t> all = get(attributes, attr::dimensions);
+    if (all.size() < 2) return;
+    diagnostics_
+        .warning("ignored-dimensions", draft.opcode_token.location(),
+                 fmt::format("'{}' takes one dimension: of dimensions={{{}}} the first counts",
+                             draft.opcode_token.text, fmt::join(all, ",")))
+        .instruction = draft.name.text;
+    attribute = make_attribute(attr::dimensions, all.first(1));
+  }
+}
+
 bool TextParser::settle_shape(Draft& draft, std::span<Instruction* const> operands,
                               std::span<const Attribute> attributes) {
-  if (draft.shape) return true;
+  if (draft.shape) {
+    replace_shape(draft, operands, attributes);
+    return true;
+  }
   if (info(draft.opcode).result_shape == ResultShape::kGiven ||
       !has_shape_inference(draft.opcode)) {
     return fail("missing-shape", draft.opcode_token.location(),

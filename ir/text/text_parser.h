@@ -107,6 +107,11 @@ class TextParser {
   bool check_required(const Draft& draft, std::span<Instruction* const> operands,
                       std::span<const Attribute> attributes);
   bool check_operand_count(const Draft& draft, size_t count);
+  /// For some opcodes XLA's parser takes the shape that it infers, whatever is written.
+  void replace_shape(Draft& draft, std::span<Instruction* const> operands,
+                     std::span<const Attribute> attributes);
+  /// Of several dimensions, where one is needed, XLA's parser takes the first.
+  void keep_first_dimension(const Draft& draft, std::vector<Attribute>& attributes);
   bool settle_shape(Draft& draft, std::span<Instruction* const> operands,
                     std::span<const Attribute> attributes);
   Instruction* make_anonymous(Opcode opcode, const Token& place, std::string_view name,

@@ -111,7 +111,7 @@ class Pairing {
     while (start->opcode() == Opcode::kAsyncUpdate && v_.is_sound(start)) start = start->operand(0);
     const Shape* state = done->operand(0)->shape();
     if (start->opcode() != Opcode::kAsyncStart || !v_.is_sound(start) ||
-        state->elements().empty()) {
+        state->elements().size() < 2) {
       return;
     }
     const Computation* called = start->get(attr::calls);
@@ -121,6 +121,17 @@ class Pairing {
     for (size_t i = 0; good && i < parameters.size(); ++i) {
       good = !parameters[i] || !parameters[i]->shape() ||
              compatible_but_for_dynamic(parameters[i]->shape(), given->elements()[i]);
+    }
+    // Where the start leaves the result open, an update or the done says what it is.
+    auto is_open = [](const Shape* shape) {
+      return shape->elements().size() > 1 && shape->element(1)->is_tuple() &&
+             shape->element(1)->elements().empty();
+    };
+    const Shape* result = called->root() ? called->root()->shape() : nullptr;
+    const Shape* bound = is_open(state) ? done->shape() : state->element(1);
+    if (result && is_open(start->shape()) && !compatible_but_for_dynamic(bound, result)) {
+      v_.error("async-pair", done, "%{} gives {}, but until %{} its result is {}", called->name(),
+               to_string(result, false), done->name(), to_string(bound, false));
     }
     // What a start itself is given too much is told of the start.
     if (good || (start == done->operand(0) && given->elements().size() >= parameters.size())) {

@@ -71,7 +71,9 @@ Instruction* Builder::emit(Opcode opcode, std::span<Instruction* const> operands
     mistakes.push_back(fmt::format("{}: wanted {}, inferred {}", to_string(opcode),
                                    to_string(written), to_string(result)));
   }
-  if (result->is_array() && !oracle() && choices.chance(8)) result = with_layout(result);
+  // The text form takes the layout of an add-dependency from its operand.
+  const bool free_layout = result->is_array() && opcode != Opcode::kAddDependency;
+  if (free_layout && !oracle() && choices.chance(8)) result = with_layout(result);
   Instruction* made = append(opcode, result, operands, attributes);
   scope->values.push_back(made);
   return made;

@@ -17,6 +17,23 @@ bool is_for_oracle(ElementType type) {
   return info(type).bits >= 8 && (!is_float(type) || info(type).bits >= 16);
 }
 
+// Whether an opcode means something for a type that shape inference takes, as XLA's does.
+bool has_meaning(Opcode opcode, ElementType type) {
+  switch (opcode) {
+    case Opcode::kShiftLeft:
+    case Opcode::kShiftRightArithmetic:
+    case Opcode::kShiftRightLogical:
+    case Opcode::kMulhi:
+      return is_integer(type);
+    case Opcode::kMaximum:
+    case Opcode::kMinimum:
+    case Opcode::kClamp:
+      return !is_complex(type);
+    default:
+      return true;
+  }
+}
+
 // Which types an opcode takes, by asking shape inference about scalars.
 Types probe(Opcode opcode, size_t operand_count) {
   Module module("probe");
@@ -24,6 +41,7 @@ Types probe(Opcode opcode, size_t operand_count) {
   Types types;
   for (int i = 0; i < kElementTypeCount; ++i) {
     const auto type = static_cast<ElementType>(i);
+    if (!has_meaning(opcode, type)) continue;
     const Attribute number = make_attribute(attr::parameter_number, i);
     Instruction* one = entry->append(Opcode::kParameter, module.keep_name(fmt::format("p{}", i)),
                                      module.shapes().scalar(type), {}, std::span(&number, 1));

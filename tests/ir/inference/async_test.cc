@@ -15,8 +15,9 @@ constexpr InferenceRow kRows[] = {
     {"(f32[2], u32[], token[])", "token[]", "send-done(p0), channel_id=1", "token[]"},
     {"token[]", "(f32[2], u32[], token[])", "recv(p0), channel_id=1",
      "(f32[2]{0}, u32[], token[])"},
-    {"token[]", "(f32[2], token[])", "recv(p0), channel_id=1",
-     "error: the result of recv is (data, u32[], token[]), not (f32[2], token[])"},
+    {"token[]", "(f32[2], token[])", "recv(p0), channel_id=1", "(f32[2]{0}, u32[], token[])"},
+    {"token[]", "()", "recv(p0), channel_id=1",
+     "error: the result of recv is (data, u32[], token[]), not ()"},
     {"(f32[2], u32[], token[])", "(f32[2], token[])", "recv-done(p0), channel_id=1",
      "(f32[2]{0}, token[])"},
     {"(f32[2], token[])", "(f32[2], token[])", "recv-done(p0), channel_id=1",
@@ -31,6 +32,8 @@ constexpr InferenceRow kRows[] = {
     {"f32[] s32[]", "((f32[], f32[]), f32[], s32[])", "async-start(p0, p1), calls=add_f32",
      "error: calls=%add_f32 takes f32[] as parameter 1, but async-start gives it operand 1 (%p1, "
      "s32[])"},
+    {"f32[] f32[]", "((f32[]), (), s32[])", "async-start(p0), calls=add_f32",
+     "((f32[]), (), s32[])"},
     {"f32[2]", "s32[7]", "custom-call(p0), custom_call_target=\"x\"", "s32[7]{0}"},
 };
 

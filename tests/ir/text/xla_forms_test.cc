@@ -269,6 +269,103 @@ TEST_CASE("asynchronous chains") {
   });
 }
 
+TEST_CASE("a call that is bound late is taken into its start") {
+  auto chain = [](const std::string& rest) {
+    return "HloModule m\nfoo { a = f32[] parameter(0) b = f32[] parameter(1) c = f32[] add(a, b) "
+           "}\n"
+           "ENTRY e {\np = f32[] parameter(0)\n" +
+           rest + "\n}";
+  };
+  check_forms({
+      {chain("s = ((f32[]), (), s32[]) call-start(p), to_apply=foo"),
+       "%s = ((f32[]), (), s32[]) async-start(%p), calls=%foo"},
+      {chain("s = ((f32[]), (), s32[]) call-start(p), to_apply=foo\n"
+             "u = ((f32[], f32[]), f32[], s32[]) call-update(s, p)\nd = f32[] call-done(u)"),
+       "%d = f32[] async-done(%u)"},
+      {chain("s = ((), (), s32[]) call-start(), to_apply=foo\n"
+             "u = ((f32[], f32[]), (), s32[]) call-update(s, p, p)\nd = f32[] call-done(u)"),
+       "%d = f32[] async-done(%u)"},
+  });
+}
+
+// What is complained of, and the root.
+std::string warned_root(const std::string& instructions) {
+  const std::string text = module_with(instructions);
+  return complaints(text) + root_line(text);
+}
+
+TEST_CASE("shapes that are written, and others that count") {
+  struct Row {
+    std::string text, expected;
+  };
+  auto warning = [](const std::string& place, const std::string& written, const std::string& opcode,
+                    const std::string& counts) {
+    return "ignored-shape " + place + " the shape is written as " + written + ", but '" + opcode +
+           "' gives " + counts + ", which counts\n";
+  };
+  const std::string kStart = "p = f32[2] parameter(0)\nt = token[] after-all()\n";
+  const std::string kRecv = "(f32[2], u32[], token[])";
+  for (const Row& row : std::initializer_list<Row>{
+           {"r = f32[3] after-all()",
+            warning("4:12", "f32[3]", "after-all", "token[]") + "%r = token[] after-all()"},
+           {kStart + "r = f32[3] add-dependency(p, t)",
+            warning("6:12", "f32[3]", "add-dependency", "f32[2]") +
+                "%r = f32[2]{0} add-dependency(%p, %t)"},
+           {kStart + "r = (f32[3], u32[], token[]) send(p, t), channel_id=1",
+            warning("6:30", "(f32[3], u32[], token[])", "send", kRecv) +
+                "%r = (f32[2]{0}, u32[], token[]) send(%p, %t), channel_id=1"},
+           {kStart + "s = " + kRecv +
+                " send(p, t), channel_id=1\nr = f32[] send-done(s), channel_id=1",
+            warning("7:11", "f32[]", "send-done", "token[]") +
+                "%r = token[] send-done(%s), channel_id=1"},
+           {kStart + "r = (f32[2], f32[]) recv(t), channel_id=1",
+            warning("6:21", "(f32[2], f32[])", "recv", kRecv) +
+                "%r = (f32[2]{0}, u32[], token[]) recv(%t), channel_id=1"},
+           {kStart + "s = " + kRecv +
+                " recv(t), channel_id=1\nr = f32[] recv-done(s), channel_id=1",
+            warning("7:11", "f32[]", "recv-done", "(f32[2], token[])") +
+                "%r = (f32[2]{0}, token[]) recv-done(%s), channel_id=1"},
+           {kStart + "r = (f32[2]) infeed(t)",
+            warning("6:14", "(f32[2])", "infeed", "(f32[2], token[])") +
+                "%r = (f32[2]{0}, token[]) infeed(%t)"},
+           {kStart + "r = f32[2] outfeed(p, t), outfeed_shape=f32[2]",
+            warning("6:12", "f32[2]", "outfeed", "token[]") +
+                "%r = token[] outfeed(%p, %t), outfeed_shape=f32[2]{0}"},
+           // Layouts are replaced without a word.
+           {"p = f32[2,3]{0,1} parameter(0)\nt = token[] after-all()\n"
+            "r = f32[2,3]{1,0} add-dependency(p, t)",
+            "%r = f32[2,3]{0,1} add-dependency(%p, %t)"},
+       }) {
+    CAPTURE(row.text);
+    CHECK(warned_root(row.text) == row.expected);
+  }
+}
+
+TEST_CASE("of several dimensions, where one is needed, the first counts") {
+  auto warning = [](const std::string& place, const std::string& opcode) {
+    return "ignored-dimensions " + place + " '" + opcode +
+           "' takes one dimension: of dimensions={0,1} the first counts\n";
+  };
+  struct Row {
+    std::string text, expected;
+  };
+  const std::string kStart = "p = f32[2,2] parameter(0)\ns = s32[] constant(1)\n";
+  for (const Row& row : std::initializer_list<Row>{
+           {"r = f32[4,2] all-gather(p), replica_groups={{0,1}}, dimensions={0,1}",
+            warning("6:14", "all-gather") +
+                "%r = f32[4,2]{1,0} all-gather(%p), replica_groups={{0,1}}, dimensions={0}"},
+           {"r = s32[] get-dimension-size(p), dimensions={0,1}",
+            warning("6:11", "get-dimension-size") +
+                "%r = s32[] get-dimension-size(%p), dimensions={0}"},
+           {"r = f32[<=2,2] set-dimension-size(p, s), dimensions={0,1}",
+            warning("6:16", "set-dimension-size") +
+                "%r = f32[<=2,2]{1,0} set-dimension-size(%p, %s), dimensions={0}"},
+       }) {
+    CAPTURE(row.text);
+    CHECK(warned_root(kStart + row.text) == row.expected);
+  }
+}
+
 TEST_CASE("integers in literals wrap as in XLA") {
   check_roots({
       {"c = u64[2] constant({-1, 18446744073709551615})",

@@ -89,6 +89,26 @@ TEST_CASE("verifier, async: a fusion with an instruction that is not used") {
 )") == Findings{"error fusion: %idle_y is not used in %idle, which %a calls [idle_y]"});
 }
 
+TEST_CASE("verifier, async: a result that is bound late, by an update or the done") {
+  auto chain = [](const std::string& update, const std::string& done) {
+    return findings_of(
+        "HloModule m\nw { a = f32[4] parameter(0) n = f32[4] negate(a) }\n"
+        "ENTRY e { p = f32[4] parameter(0)\n"
+        "s = ((f32[4]), (), s32[]) async-start(p), calls=w\n" +
+        update + "\n" + done + "}");
+  };
+  const std::string kUpdate = "u = ((f32[4]), f32[4], s32[]) async-update(s)";
+  CHECK(chain(kUpdate, "d = f32[4] async-done(u)") == Findings{});
+  CHECK(chain("", "d = f32[4] async-done(s)") == Findings{});
+  // An update may be given a place for the result.
+  CHECK(chain("u = ((f32[4]), f32[4], s32[]) async-update(s, p)", "d = f32[4] async-done(u)") ==
+        Findings{});
+  CHECK(chain("", "d = f32[5] async-done(s)") ==
+        Findings{"error async-pair: %w gives f32[4], but until %d its result is f32[5] [d]"});
+  CHECK(chain("u = ((f32[4]), f32[5], s32[]) async-update(s)", "d = f32[5] async-done(u)") ==
+        Findings{"error async-pair: %w gives f32[4], but until %d its result is f32[5] [d]"});
+}
+
 TEST_CASE("verifier, async: called by asynchronous and other instructions") {
   CHECK(findings_of_body(R"(
     a = ((f32[4]), f32[4], s32[]) async-start(p), calls=double
