@@ -43,8 +43,9 @@ inline bool same_text(std::string_view a, std::string_view b) {
   return true;
 }
 
-/// A hash of a text, the same within one run of the program.
-inline uint32_t hash_text(std::string_view text) {
+/// A hash of a text, the same within one run of the program. Two texts that differ almost never
+/// have the same one.
+inline uint64_t hash_text_wide(std::string_view text) {
   using internal::load;
   auto mix = [](uint64_t a, uint64_t b) {
     __extension__ using Wide = unsigned __int128;
@@ -54,7 +55,8 @@ inline uint32_t hash_text(std::string_view text) {
   constexpr uint64_t kA = 0x9E3779B97F4A7C15u, kB = 0xD6E8FEB86659FD93u;
   const char* p = text.data();
   size_t left = text.size();
-  uint64_t hash = left ^ kA;
+  // Spread over all bits: what is short has its length told by it alone.
+  uint64_t hash = left * kA;
   for (; left > 16; left -= 16, p += 16) hash = mix(load(p, 8) ^ kB, load(p + 8, 8) ^ hash);
   // The last 16 bytes or fewer, the two halves overlapping where need be.
   uint64_t low = 0, high = 0;
@@ -67,12 +69,16 @@ inline uint32_t hash_text(std::string_view text) {
   } else if (left > 0) {
     low = load(p, 1) | load(p + left / 2, 1) << 8 | load(p + left - 1, 1) << 16;
   }
-  hash = mix(low ^ kB, high ^ hash);
+  return mix(low ^ kB, high ^ hash);
+}
+
+/// The same in 32 bits, for tables.
+inline uint32_t hash_text(std::string_view text) {
+  const uint64_t hash = hash_text_wide(text);
   return static_cast<uint32_t>(hash ^ (hash >> 32));
 }
 
-/// An open-addressing table from hashes to indices below 2^32 - 1. It grows by itself and forgets
-/// nothing.
+/// An open-addressing table from hashes to indices below 2^32 - 1. It grows by itself.
 class IndexTable {
  public:
   static constexpr uint32_t kNone = ~uint32_t{0};
@@ -93,13 +99,16 @@ class IndexTable {
     }
   }
 
-  /// Tells the processor that `hash` will be looked up soon.
-  void prefetch(uint32_t hash) const { __builtin_prefetch(&slots_[hash & (slots_.size() - 1)], 1); }
-
   void insert(uint32_t hash, uint32_t index) {
     if ((count_ + 1) * 3 > slots_.size() * 2) grow();
     ++count_;
     place(hash, index);
+  }
+
+  /// Forgets everything. The table is small again, but keeps its memory.
+  void clear() {
+    slots_.assign(size_for(0), {});
+    count_ = 0;
   }
 
  private:
@@ -122,8 +131,8 @@ class IndexTable {
   }
 
   void grow() {
-    std::vector<Slot> old(slots_.size() * 2);
-    old.swap(slots_);
+    const std::vector<Slot> old = slots_;
+    slots_.assign(old.size() * 2, {});
     for (const Slot& slot : old) {
       if (slot.index != kNone) place(slot.hash, slot.index);
     }
@@ -167,8 +176,11 @@ class TextMap {
     table_.insert(hash, static_cast<uint32_t>(entries_.size()));
     entries_.push_back({text, value});
   }
-  /// Tells the processor that `text` will be looked up soon.
-  void prefetch(std::string_view text) const { table_.prefetch(hash_text(text)); }
+  /// Forgets all entries and keeps the memory.
+  void clear() {
+    table_.clear();
+    entries_.clear();
+  }
   /// Takes memory for so many entries.
   void reserve(size_t count) {
     table_.reserve(count);

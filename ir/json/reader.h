@@ -18,7 +18,6 @@
 #include "ir/json/fields.h"
 #include "ir/json/layout_text.h"
 #include "ir/json/module_json.h"
-#include "ir/text/unique_names.h"
 
 namespace minihlo::internal {
 
@@ -200,8 +199,6 @@ class JsonReader {
   tsl::robin_map<std::string_view, Instruction*> instructions_;          // of the one being read
   tsl::robin_map<const Instruction*, const Instruction*> async_starts_;  // of updates
   tsl::robin_set<int64_t> parameters_;                                   // their numbers in it
-  tsl::robin_set<std::string_view> names_;                               // of all instructions
-  NameClashes name_clashes_;
   Computation* computation_ = nullptr;
 };
 

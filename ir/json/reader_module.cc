@@ -80,17 +80,7 @@ bool JsonReader::finish(std::string_view entry, const JsonValue& place) {
     return fail("undefined-computation", place, fmt::format("there is no computation '{}'", entry));
   }
   module_->set_entry(found->second);
-  UniqueNames computation_names(*module_);
-  for (Computation* computation : module_->computations()) {
-    computation->set_name(computation_names.claim(computation->name()));
-  }
-  if (!name_clashes_.any([&](std::string_view name) { return names_.contains(name); })) return true;
-  UniqueNames names(*module_);
-  for (const Computation* computation : module_->computations()) {
-    for (Instruction* instruction : computation->instructions()) {
-      instruction->set_name(names.claim(instruction->name()));
-    }
-  }
+  make_names_unique(*module_);
   return true;
 }
 
@@ -166,11 +156,6 @@ bool JsonReader::read_instruction(const JsonValue& value) {
   if (!inserted) {
     return fail("duplicate-name", *name_place,
                 fmt::format("the computation has another instruction '{}'", name));
-  }
-  if (names_.insert(name).second) {
-    name_clashes_.add(name);
-  } else {
-    name_clashes_.add_clash();
   }
   if (!read(*opcode_place, opcode_text)) return false;
   const std::optional<Opcode> opcode = opcode_from(opcode_text);

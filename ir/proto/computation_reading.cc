@@ -75,14 +75,7 @@ bool ModuleReader::read_computation(const Message& in) {
 
 // Names are unique in XLA's files. Where one had to be changed they may clash.
 void ModuleReader::settle_names() {
-  if (!names_changed_) return;
-  minihlo::internal::UniqueNames computation_names(reading_.module), names(reading_.module);
-  for (Computation* computation : reading_.module.computations()) {
-    computation->set_name(computation_names.claim(computation->name()));
-    for (Instruction* instruction : computation->instructions()) {
-      instruction->set_name(names.claim(instruction->name()));
-    }
-  }
+  if (names_changed_) minihlo::internal::make_names_unique(reading_.module);
 }
 
 }  // namespace minihlo::proto

@@ -35,10 +35,6 @@ TextParser::TextParser(std::shared_ptr<const Source> source, Diagnostics& diagno
       lexer_(source_->text()) {
   module_ = std::make_unique<Module>("", options.shapes);
   module_->keep(source_);
-  // About one name for so many bytes, in modules that are not all constants.
-  constexpr size_t kBytesPerName = 160;
-  constexpr size_t kMostNames = size_t{1} << 16;
-  names_.reserve(std::min(source_->text().size() / kBytesPerName, kMostNames));
 }
 
 std::unique_ptr<Module> TextParser::run() {

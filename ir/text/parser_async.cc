@@ -99,11 +99,9 @@ bool TextParser::wrap_async_start(Draft& draft, std::vector<Instruction*>& opera
     }
   }
 
-  computation_name_clashes_.add_clash();
   Computation* wrapped = module_->add_computation("async_computation", draft.name.location());
   wrapped->set_execution_thread(thread);
-  scopes_.push_back(std::make_unique<Scope>(wrapped, ++generation_));
-  const size_t hidden_before = hidden_.size();
+  enter_scope(wrapped);
   std::vector<Instruction*> parameters;
   for (const Instruction* operand : operands) {
     Attribute number =
@@ -113,7 +111,7 @@ bool TextParser::wrap_async_start(Draft& draft, std::vector<Instruction*>& opera
   }
   wrapped->set_root(
       make_anonymous(draft.opcode, draft.name, "async_op", shape->element(1), parameters, inner));
-  leave_scope(hidden_before);
+  leave_scope();
   finished_.push_back(wrapped);
 
   outer.push_back(make_attribute(attr::calls, wrapped));

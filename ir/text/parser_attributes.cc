@@ -368,7 +368,6 @@ bool TextParser::read_literal(Attribute& attribute) {
 
 bool TextParser::parse_computation_value(Computation*& computation) {
   if (at(TokenKind::kLeftBrace)) {
-    computation_name_clashes_.add_clash();
     computation = parse_body("_", token().location());
     return computation != nullptr;
   }

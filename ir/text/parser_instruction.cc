@@ -6,31 +6,37 @@
 #include "ir/instruction_rules.h"
 #include "ir/shape_inference.h"
 #include "ir/text/text_parser.h"
+#include "ir/text/unique_names.h"
 
 namespace minihlo::internal {
 
+void TextParser::enter_scope(Computation* computation) {
+  if (open_scopes_ == scopes_.size()) scopes_.push_back(std::make_unique<Scope>());
+  Scope& entered = *scopes_[open_scopes_++];
+  entered.computation = computation;
+  entered.root = nullptr;
+  entered.broken = false;
+  entered.parameters.clear();
+  entered.names.clear();
+}
+
 void TextParser::declare(std::string_view name, Instruction* instruction) {
-  const NameEntry entry{instruction, scope().generation};
-  auto [place, inserted] = names_.insert(name, entry);
-  if (inserted) return name_clashes_.add(name);
-  name_clashes_.add_clash();
-  if (place->value.generation != entry.generation) {
-    if (scopes_.size() > 1) hidden_.emplace_back(place->text, place->value);
-    place->value = entry;
-  }
+  scope().names.insert(name, instruction);
+  if (!instruction) broken_names_.push_back(name);
 }
 
 void TextParser::declare(const Draft& draft, Instruction* instruction) {
-  if (names_.size() != draft.new_names) return declare(draft.name.text, instruction);
-  names_.insert_new(draft.name.text, draft.hash, {instruction, scope().generation});
-  name_clashes_.add(draft.name.text);
+  if (scope().names.size() != draft.new_names) return declare(draft.name.text, instruction);
+  scope().names.insert_new(draft.name.text, draft.hash, instruction);
 }
 
-void TextParser::leave_scope(size_t hidden_before) {
-  scopes_.pop_back();
-  for (; hidden_.size() > hidden_before; hidden_.pop_back()) {
-    names_[hidden_.back().first] = hidden_.back().second;
+bool TextParser::is_declared(std::string_view name) const {
+  for (const Computation* computation : module_->computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      if (same_text(instruction->name(), name)) return true;
+    }
   }
+  return std::ranges::find(broken_names_, name) != broken_names_.end();
 }
 
 bool TextParser::parse_instruction() {
@@ -38,7 +44,7 @@ bool TextParser::parse_instruction() {
   const Token start = token();
   current_instruction_ = {};
   // A bare instruction may start with its shape.
-  const bool unnamed = bare_ && scopes_.size() == 1 && at_shape();
+  const bool unnamed = bare_ && open_scopes_ == 1 && at_shape();
   draft.root = !unnamed && accept_word("ROOT");
   if (unnamed) {
     draft.name = start;
@@ -59,32 +65,25 @@ bool TextParser::parse_instruction() {
         fmt::format("expected an instruction's name, and '{}' can't be a name", draft.name.text));
   }
   draft.hash = hash_text(draft.name.text);
-  const auto* known = names_.find(draft.name.text, draft.hash);
-  draft.new_names = known ? std::string_view::npos : names_.size();
-  if (known && known->value.generation == scope().generation) ok = is_free(draft.name);
+  const auto* known = scope().names.find(draft.name.text, draft.hash);
+  draft.new_names = known ? std::string_view::npos : scope().names.size();
+  if (known) ok = is_free(draft.name);
   if (draft.root && scope().root) {
     fail("duplicate-root", start.location(), "the computation has a ROOT already");
     last_error_->notes.push_back({"it is here", scope().root->location()});
     ok = false;
   }
   ok = parse_rest(draft) && ok;
-  if (!ok) {
-    const auto* entry = names_.find(draft.name.text);
-    if (!entry || entry->value.generation != scope().generation) {
-      declare(draft.name.text, nullptr);
-    }
-  }
+  if (!ok) declare(draft.name.text, nullptr);
   return ok;
 }
 
 bool TextParser::is_free(const Token& name) {
-  const auto* known = names_.find(name.text);
-  if (!known || known->value.generation != scope().generation) return true;
+  const auto* known = scope().names.find(name.text);
+  if (!known) return true;
   fail("duplicate-name", name.location(),
        fmt::format("the computation has another instruction '{}'", name.text));
-  if (known->value.instruction) {
-    last_error_->notes.push_back({"it is here", known->value.instruction->location()});
-  }
+  if (known->value) last_error_->notes.push_back({"it is here", known->value->location()});
   return false;
 }
 
@@ -112,8 +111,6 @@ bool TextParser::parse_rest(Draft& draft) {
   if (!settle_shape(draft, operands, attributes)) return false;
   // A bare instruction's operands may have taken its name.
   if (bare_ && !is_free(draft.name)) return false;
-  // The name of the next instruction: its place is rarely in the cache.
-  if (at(TokenKind::kName)) names_.prefetch(token().text);
   Instruction* made = scope().computation->append(draft.opcode, draft.name.text, draft.shape,
                                                   operands, attributes, draft.name.location());
   if (draft.opcode == Opcode::kAsyncUpdate) async_starts_[made] = async_start(operands[0]);
@@ -205,7 +202,7 @@ bool TextParser::parse_operand(std::vector<Instruction*>& operands) {
     Token name;
     if (!expect_name("an operand", name)) return false;
     if (!resolve_operand(name, shape, operand)) return false;
-  } else if (bare_ && shape && scopes_.size() == 1) {
+  } else if (bare_ && shape && open_scopes_ == 1) {
     // An operand that is only a shape is a parameter without a name of its own.
     std::string name = fmt::format("_{}", scope().computation->parameters().size());
     operand = make_anonymous(
@@ -223,9 +220,8 @@ bool TextParser::parse_operand(std::vector<Instruction*>& operands) {
 }
 
 bool TextParser::resolve_operand(const Token& name, const Shape* shape, Instruction*& operand) {
-  const auto* found = names_.find(name.text);
-  if (found && found->value.generation == scope().generation) {
-    operand = found->value.instruction;
+  if (const auto* found = scope().names.find(name.text)) {
+    operand = found->value;
     if (!operand) return false;
     if (shape && !compatible_but_for_dynamic(shape, operand->shape())) {
       fail("operand-shape-mismatch", name.location(),
@@ -236,7 +232,7 @@ bool TextParser::resolve_operand(const Token& name, const Shape* shape, Instruct
     }
     return true;
   }
-  if (bare_ && shape && scopes_.size() == 1) {
+  if (bare_ && shape && open_scopes_ == 1) {
     auto number = static_cast<int64_t>(scope().computation->parameters().size());
     operand = scope().computation->append(
         Opcode::kParameter, name.text, shape, {},
@@ -246,13 +242,15 @@ bool TextParser::resolve_operand(const Token& name, const Shape* shape, Instruct
   }
   fail("undefined-operand", name.location(),
        fmt::format("no instruction '{}' stands before this one", name.text));
-  if (found) {
+  // The first errors are read; looking through all names takes longer than the rest of an error.
+  constexpr size_t kSearched = 100;
+  if (diagnostics_.error_count() <= kSearched && is_declared(name.text)) {
     last_error_->notes.push_back({"another computation has an instruction of that name", {}});
   } else {
-    constexpr size_t kSearched = 2000;
+    constexpr size_t kCandidates = 2000;
     std::vector<std::string_view> candidates;
     std::span<Instruction* const> all = scope().computation->instructions();
-    size_t first = all.size() - std::min(all.size(), kSearched);
+    size_t first = all.size() - std::min(all.size(), kCandidates);
     for (const Instruction* instruction : all.subspan(first)) {
       candidates.push_back(instruction->name());
     }

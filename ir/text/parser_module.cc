@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "ir/text/text_parser.h"
+#include "ir/text/unique_names.h"
 
 namespace minihlo::internal {
 
@@ -141,7 +142,6 @@ void TextParser::parse_computations() {
 bool TextParser::parse_computation(bool is_entry) {
   Token name;
   if (!expect_name(is_entry ? "the computation's name" : "a computation", name)) return false;
-  computation_name_clashes_.add(name.text);
   const auto* other = computations_.find(name.text);
   const bool duplicate = other != nullptr;
   if (duplicate) {
@@ -169,10 +169,7 @@ bool TextParser::parse_computation(bool is_entry) {
     return fail_expected("'{' before the computation's instructions");
   }
   std::string_view given = name.text;
-  if (!is_allowed_name(given)) {
-    given = arena().copy_string(allowed_name(given));
-    computation_name_clashes_.add_clash();  // the new name may be another's
-  }
+  if (!is_allowed_name(given)) given = arena().copy_string(allowed_name(given));
   Computation* computation = parse_body(given, name.location());
   if (!computation || !signature_ok) {
     computations_[name.text] = nullptr;
@@ -218,8 +215,7 @@ Computation* TextParser::parse_body(std::string_view name, Location location) {
   Nesting nesting(*this);
   if (!nesting.ok()) return nullptr;
   Computation* computation = module_->add_computation(name, location);
-  scopes_.push_back(std::make_unique<Scope>(computation, ++generation_));
-  const size_t hidden_before = hidden_.size();
+  enter_scope(computation);
   const std::string_view outer_instruction = current_instruction_;
   const Token open = token();
   lexer_.advance();
@@ -252,7 +248,7 @@ Computation* TextParser::parse_body(std::string_view name, Location location) {
     computation->set_root(scope().root ? scope().root : computation->instructions().back());
     finished_.push_back(computation);
   }
-  leave_scope(hidden_before);
+  leave_scope();
   current_instruction_ = outer_instruction;
   return broken ? nullptr : computation;
 }
@@ -263,7 +259,7 @@ void TextParser::parse_bare_instruction() {
   // XLA's word for it, and true: there is but one order.
   module_->set(make_attribute(attr::is_scheduled, true));
   Computation* computation = module_->add_computation("_");
-  scopes_.push_back(std::make_unique<Scope>(computation, ++generation_));
+  enter_scope(computation);
   if (!parse_instruction()) return;
   if (!at(TokenKind::kEnd)) {
     fail_expected("the end of the text behind the instruction");
@@ -281,24 +277,8 @@ void TextParser::finish_module(Computation* marked_entry, Computation* last) {
   if (module_->name().empty()) {
     module_->set_name(fmt::format("module_{}", module_->entry()->name()));
   }
-  auto is_computation = [&](std::string_view name) { return computations_.find(name) != nullptr; };
-  if (computation_name_clashes_.any(is_computation)) {
-    UniqueNames computation_names(*module_);
-    // XLA names the computation around a bare instruction before those inside it.
-    if (bare_) module_->entry()->set_name(computation_names.claim(module_->entry()->name()));
-    for (Computation* computation : module_->computations()) {
-      if (bare_ && computation == module_->entry()) continue;
-      computation->set_name(computation_names.claim(computation->name()));
-    }
-  }
-  auto is_instruction = [&](std::string_view name) { return names_.find(name) != nullptr; };
-  if (!name_clashes_.any(is_instruction)) return;
-  UniqueNames names(*module_);
-  for (const Computation* computation : module_->computations()) {
-    for (Instruction* instruction : computation->instructions()) {
-      instruction->set_name(names.claim(instruction->name()));
-    }
-  }
+  // XLA names the computation around a bare instruction before those inside it.
+  make_names_unique(*module_, bare_ ? module_->entry() : nullptr);
 }
 
 }  // namespace minihlo::internal

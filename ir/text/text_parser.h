@@ -28,7 +28,6 @@
 #include "ir/module.h"
 #include "ir/text/lexer.h"
 #include "ir/text/parser.h"
-#include "ir/text/unique_names.h"
 #include "ir/text/vector_pool.h"
 #include "ir/text_map.h"
 
@@ -44,25 +43,17 @@ class TextParser {
  private:
   // A computation whose body is being read. Inline bodies nest.
   struct Scope {
-    Scope(Computation* computation, uint32_t generation)
-        : computation(computation), generation(generation) {}
-    Computation* computation;
-    uint32_t generation;
+    Computation* computation = nullptr;
     Instruction* root = nullptr;
     bool broken = false;
     std::vector<bool> parameters;  // which numbers are taken
-  };
-  // What a name stands for. Names of all computations share one table; those of another generation
-  // are not visible.
-  struct NameEntry {
-    Instruction* instruction;  // null: its definition had an error
-    uint32_t generation;
+    TextMap<Instruction*> names;   // null: the definition had an error
   };
   // What is known of an instruction before it is made.
   struct Draft {
     Token name;
     uint32_t hash = 0;     // of the name
-    size_t new_names = 0;  // how many names there were when this one was not among them
+    size_t new_names = 0;  // how many names the scope had when this one was not among them
     bool root = false;
     const Shape* shape = nullptr;  // null: not written
     Opcode opcode = Opcode::kParameter;
@@ -117,10 +108,13 @@ class TextParser {
   Instruction* make_anonymous(Opcode opcode, const Token& place, std::string_view name,
                               const Shape* shape, std::span<Instruction* const> operands,
                               std::span<const Attribute> attributes);
-  void leave_scope(size_t hidden_before);
+  void enter_scope(Computation* computation);
+  void leave_scope() { --open_scopes_; }
   void declare(std::string_view name, Instruction* instruction);
   void declare(const Draft& draft, Instruction* instruction);
-  Scope& scope() { return *scopes_.back(); }
+  Scope& scope() { return *scopes_[open_scopes_ - 1]; }
+  /// Whether a computation, finished or not, has an instruction of that name.
+  bool is_declared(std::string_view name) const;
 
   // parser_async.cc
   bool parse_async_opcode(Draft& draft);
@@ -290,14 +284,12 @@ class TextParser {
   std::unique_ptr<Module> module_;
   int depth_ = 0;
 
-  TextMap<Computation*> computations_;  // null: had an error
-  TextMap<NameEntry> names_;
-  std::vector<std::unique_ptr<Scope>> scopes_;
-  uint32_t generation_ = 0;
-  std::vector<std::pair<std::string_view, NameEntry>> hidden_;     // of outer scopes
+  TextMap<Computation*> computations_;          // null: had an error
+  std::vector<std::unique_ptr<Scope>> scopes_;  // those that are open, then some to use again
+  size_t open_scopes_ = 0;
+  std::vector<std::string_view> broken_names_;                     // whose definitions had errors
   std::vector<Computation*> finished_;                             // in the order of their ends
   tsl::robin_map<const Instruction*, Instruction*> async_starts_;  // of updates
-  NameClashes name_clashes_, computation_name_clashes_;
   bool bare_ = false;
   size_t noted_string_ = 0;           // the last long string that a note tells of
   Diagnostic* last_error_ = nullptr;  // until the next one is made

@@ -2,12 +2,34 @@
 
 #include <fmt/format.h>
 
+#include <tsl/robin_map.h>
+#include <tsl/robin_set.h>
+
 #include <charconv>
 
 #include "ir/element_type.h"
 #include "ir/text/lexer.h"
+#include "ir/text_repeats.h"
 
 namespace minihlo::internal {
+namespace {
+
+// Hands out names: the one that is asked for if it is free, else its stem with a free number.
+class UniqueNames {
+ public:
+  explicit UniqueNames(Module& module) : module_(module) {}
+
+  // The name to use for `name`, kept in the module. `name` itself must live in the module.
+  std::string_view claim(std::string_view name);
+
+ private:
+  struct Numbers {
+    tsl::robin_set<int64_t> used;
+    int64_t next = 1;
+  };
+  Module& module_;
+  tsl::robin_map<std::string_view, Numbers> stems_;
+};
 
 std::string_view UniqueNames::claim(std::string_view name) {
   std::string_view stem = name;
@@ -35,6 +57,56 @@ std::string_view UniqueNames::claim(std::string_view name) {
   return made == name ? name : module_.keep_name(made);
 }
 
+// Finds out whether UniqueNames would change any of many names.
+class NameClashes {
+ public:
+  void add(std::string_view name) {
+    if (!name.empty() && name.back() >= '0' && name.back() <= '9') name = without_zero(name);
+    names_.add(name);
+  }
+  bool any() const { return changes_ || names_.any(); }
+
+ private:
+  std::string_view without_zero(std::string_view name) {
+    size_t digits = name.size();
+    while (digits > 0 && name[digits - 1] >= '0' && name[digits - 1] <= '9') --digits;
+    if (digits < 2 || name[digits - 1] != '.' || name[digits] != '0') return name;
+    if (digits + 1 == name.size()) return name.substr(0, digits - 1);
+    changes_ = true;  // the number is printed without its leading zeros
+    return name;
+  }
+
+  TextRepeats names_;
+  bool changes_ = false;
+};
+
+}  // namespace
+
+void make_names_unique(Module& module, Computation* first) {
+  NameClashes of_computations, of_instructions;
+  for (const Computation* computation : module.computations()) {
+    of_computations.add(computation->name());
+    for (const Instruction* instruction : computation->instructions()) {
+      of_instructions.add(instruction->name());
+    }
+  }
+  if (of_computations.any()) {
+    UniqueNames names(module);
+    if (first) first->set_name(names.claim(first->name()));
+    for (Computation* computation : module.computations()) {
+      if (computation != first) computation->set_name(names.claim(computation->name()));
+    }
+  }
+  if (of_instructions.any()) {
+    UniqueNames names(module);
+    for (const Computation* computation : module.computations()) {
+      for (Instruction* instruction : computation->instructions()) {
+        instruction->set_name(names.claim(instruction->name()));
+      }
+    }
+  }
+}
+
 bool is_allowed_name(std::string_view name) {
   // Types are among the reserved words.
   return (!is_reserved_word(name) && !name.starts_with("__")) || allowed_name(name) == name;
@@ -45,17 +117,6 @@ std::string allowed_name(std::string_view name) {
   if (name.starts_with("__") && !name.starts_with("__xla_")) allowed[0] = 'a';
   if (element_type_from(name) || name == "token" || name == "opaque") allowed += '_';
   return allowed;
-}
-
-void NameClashes::add_numbered(std::string_view name) {
-  size_t digits = name.size();
-  while (digits > 0 && name[digits - 1] >= '0' && name[digits - 1] <= '9') --digits;
-  if (digits < 2 || name[digits - 1] != '.' || name[digits] != '0') return;
-  if (digits + 1 == name.size()) {
-    zeros_.push_back(name.substr(0, digits - 1));
-  } else {
-    clash_ = true;  // the number is printed without its leading zeros
-  }
 }
 
 }  // namespace minihlo::internal

@@ -1,38 +1,30 @@
-#include "ir/text_map.h"
+#include <tsl/robin_set.h>
+
+#include "ir/text_repeats.h"
 #include "ir/verify/verification.h"
 
 namespace minihlo::verifier {
 namespace {
 
-class Names {
- public:
-  explicit Names(size_t expected) : table_(expected) { names_.reserve(expected); }
-  // False when the name is there already.
-  bool insert(std::string_view name) {
-    const uint32_t hash = hash_text(name);
-    auto same = [&](uint32_t index) { return same_text(names_[index], name); };
-    if (table_.find(hash, same) != IndexTable::kNone) return false;
-    table_.insert(hash, static_cast<uint32_t>(names_.size()));
-    names_.push_back(name);
-    return true;
-  }
-
- private:
-  IndexTable table_;
-  std::vector<std::string_view> names_;
-};
-
 void check_names(Verification& v) {
   if (v.module().name().empty()) v.header_error("module-name", "", "the module has no name");
-  Names computations(v.module().computations().size());
-  Names instructions(v.module().instruction_count());
+  TextRepeats computation_names, instruction_names;
+  instruction_names.reserve(v.module().instruction_count());
   for (const Computation* computation : v.module().computations()) {
-    if (!computations.insert(computation->name())) {
+    computation_names.add(computation->name());
+    for (const Instruction* instruction : computation->instructions()) {
+      instruction_names.add(instruction->name());
+    }
+  }
+  if (!computation_names.any() && !instruction_names.any()) return;
+  tsl::robin_set<std::string_view> computations, instructions;
+  for (const Computation* computation : v.module().computations()) {
+    if (!computations.insert(computation->name()).second) {
       v.error("duplicate-name", computation, "a computation named %{} is there already",
               computation->name());
     }
     for (const Instruction* instruction : computation->instructions()) {
-      if (instructions.insert(instruction->name())) continue;
+      if (instructions.insert(instruction->name()).second) continue;
       v.error("duplicate-name", instruction, "an instruction named %{} is there already",
               instruction->name());
     }
