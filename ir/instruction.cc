@@ -58,6 +58,22 @@ bool Instruction::calls_computations() const {
 }
 
 std::vector<Computation*> Instruction::called_computations() const {
+  std::vector<Computation*> result;
+  auto add = [&](const Attribute& key) {
+    if (info(key.id).kind == AttributeKind::kComputation) {
+      result.push_back(attribute_value<Computation*>(key));
+    } else {
+      auto list = attribute_value<std::span<Computation* const>>(key);
+      result.insert(result.end(), list.begin(), list.end());
+    }
+  };
+  // Most have one key of computations.
+  const auto first = std::find_if(attributes().begin(), attributes().end(), names_computations);
+  if (first == attributes().end()) return result;
+  if (std::none_of(first + 1, attributes().end(), names_computations)) {
+    add(*first);
+    return result;
+  }
   std::vector<const Attribute*> keys;
   for (const Attribute& attribute : attributes()) {
     if (names_computations(attribute)) keys.push_back(&attribute);
@@ -65,15 +81,7 @@ std::vector<Computation*> Instruction::called_computations() const {
   // attributes.def lists the keys of computations in XLA's order.
   std::sort(keys.begin(), keys.end(),
             [](const Attribute* a, const Attribute* b) { return a->id < b->id; });
-  std::vector<Computation*> result;
-  for (const Attribute* key : keys) {
-    if (info(key->id).kind == AttributeKind::kComputation) {
-      result.push_back(attribute_value<Computation*>(*key));
-    } else {
-      auto list = attribute_value<std::span<Computation* const>>(*key);
-      result.insert(result.end(), list.begin(), list.end());
-    }
-  }
+  for (const Attribute* key : keys) add(*key);
   return result;
 }
 

@@ -19,6 +19,14 @@ Verification::Verification(const Module& module, const VerifyOptions& options,
     header_error("mesh", module.replica_count() < 1 ? "replica_count" : "num_partitions", "{}",
                  mesh.error());
   }
+  for (const Computation* computation : module.computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      families_.set(static_cast<size_t>(info(instruction->opcode()).family));
+      for (const Attribute& attribute : instruction->attributes()) {
+        attributes_.set(static_cast<size_t>(attribute.id));
+      }
+    }
+  }
 }
 
 Location Verification::header_location(std::string_view attribute) const {
@@ -30,6 +38,7 @@ Location Verification::header_location(std::string_view attribute) const {
 }
 
 void Verification::mark_unsound(const Instruction* instruction) {
+  all_sound_ = false;
   std::vector<bool>& unsound = unsound_[instruction->parent()->number()];
   unsound.resize(instruction->parent()->size(), false);
   unsound[instruction->number()] = true;

@@ -202,6 +202,10 @@ void check_aliasing(Verification& v) {
     check_entry_layout(v, entry);
     EntryAliases(v, entry).check();
   }
+  if (!v.uses(AttributeId::output_to_operand_aliasing) &&
+      !v.uses(AttributeId::parameter_replication)) {
+    return;
+  }
   for (const Computation* computation : v.module().computations()) {
     for (const Instruction* instruction : computation->instructions()) {
       if (!v.is_sound(instruction)) continue;

@@ -46,12 +46,13 @@ bool is_control_dependency(const Instruction* user) {
 // The users of the starts of one computation.
 class Pairing {
  public:
-  Pairing(Verification& v, const Computation* computation) : v_(v), users_(computation->size()) {
+  Pairing(Verification& v, const Computation* computation) : v_(v) {
     bool any = false;
     for (const Instruction* instruction : computation->instructions()) {
       any |= done_of(instruction->opcode()).has_value() || is_done(instruction->opcode());
     }
     if (!any) return;
+    users_.resize(computation->size());
     for (const Instruction* instruction : computation->instructions()) {
       if (!v.is_sound(instruction)) return;
       const Instruction* last = nullptr;
@@ -209,6 +210,8 @@ class HostTransfers {
 }  // namespace
 
 void check_async(Verification& v) {
+  // Send and receive have effects.
+  if (!v.uses(Family::kAsync) && !v.uses(Family::kEffect)) return;
   HostTransfers transfers(v);
   for (const Computation* computation : v.module().computations()) {
     for (const Instruction* instruction : computation->instructions()) {

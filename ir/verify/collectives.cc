@@ -365,10 +365,14 @@ class Collectives {
 }  // namespace
 
 void check_collectives(Verification& v) {
-  if (!v.mesh()) return;
+  // Starts are of the asynchronous family, send and receive have effects.
+  constexpr Family kFamilies[] = {Family::kCollective, Family::kAsync, Family::kEffect};
+  if (!v.mesh() || std::ranges::none_of(kFamilies, [&](Family f) { return v.uses(f); })) return;
   Collectives collectives(v);
   for (const Computation* computation : v.module().computations()) {
     for (const Instruction* instruction : computation->instructions()) {
+      const Family family = info(instruction->opcode()).family;
+      if (std::ranges::find(kFamilies, family) == std::end(kFamilies)) continue;
       collectives.check(instruction);
     }
   }

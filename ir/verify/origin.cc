@@ -56,6 +56,7 @@ bool skip_tree(std::string_view& text, const Shape* shape) {
 }  // namespace
 
 void check_origins(Verification& v) {
+  if (!v.uses(AttributeId::origin)) return;
   for (const Computation* computation : v.module().computations()) {
     for (const Instruction* instruction : computation->instructions()) {
       std::string_view text = instruction->get(attr::origin);

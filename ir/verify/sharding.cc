@@ -176,6 +176,7 @@ const Instruction* first_parameter(const Computation* computation) {
 }  // namespace
 
 void check_shardings(Verification& v) {
+  if (!v.uses(AttributeId::sharding)) return;
   Shardings shardings(v);
   for (const Computation* computation : v.module().computations()) {
     for (const Instruction* instruction : computation->instructions()) {

@@ -2,6 +2,7 @@
 // one group of rules; ir/verifier.cc runs them in order.
 #pragma once
 
+#include <bitset>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,9 +27,15 @@ class Verification {
   /// The mesh by options and header; nothing where they give none (which has been reported).
   const std::optional<Mesh>& mesh() const { return mesh_; }
 
+  /// Whether any instruction is of this family, or has this attribute. Rules about what a module
+  /// lacks need not look at its instructions.
+  bool uses(Family family) const { return families_[static_cast<size_t>(family)]; }
+  bool uses(AttributeId id) const { return attributes_[static_cast<size_t>(id)]; }
+
   /// Whether the instruction has the operands and attributes that its opcode asks for, so that its
   /// shape and ids may be looked at. What is not is marked by the rules of structure.cc.
   bool is_sound(const Instruction* instruction) const {
+    if (all_sound_) return true;
     const std::vector<bool>& unsound = unsound_[instruction->parent()->number()];
     return unsound.empty() || !unsound[instruction->number()];
   }
@@ -88,6 +95,9 @@ class Verification {
   Diagnostics& diagnostics_;
   const bool strict_;
   std::optional<Mesh> mesh_;
+  std::bitset<static_cast<size_t>(Family::kRandom) + 1> families_;
+  std::bitset<kAttributeCount> attributes_;
+  bool all_sound_ = true;
   std::vector<std::vector<bool>> unsound_;  // by computation and instruction; empty: all sound
 };
 
