@@ -165,16 +165,16 @@ bool write_value(Writing& writing, Writer& out, Field field, const Attribute& va
     case AttributeKind::kDimLabels:
       return write_dim_labels(out, field, value_of<std::string_view>(value));
     case AttributeKind::kShape:
-      write_shape(out, field, value_of<const Shape*>(value));
+      write_shape(writing, out, field, value_of<const Shape*>(value));
       return true;
     case AttributeKind::kShapes:
       for (const Shape* shape : value_of<std::span<const Shape* const>>(value)) {
-        write_shape(out, field, shape);
+        write_shape(writing, out, field, shape);
       }
       return true;
     case AttributeKind::kProgramShape:
       out.message(field, [&](Writer& inner) {
-        write_program_shape(inner, *value_of<const ProgramShape*>(value));
+        write_program_shape(writing, inner, *value_of<const ProgramShape*>(value));
       });
       return true;
     case AttributeKind::kLiteral: {

@@ -305,7 +305,7 @@ bool read_literal(Reading& reading, const Message& in, const Literal*& literal) 
 }
 
 void write_literal(Writing& writing, Writer& out, const Literal& literal, Location location) {
-  write_shape(out, LiteralProto::shape, literal.shape);
+  write_shape(writing, out, LiteralProto::shape, literal.shape);
   if (literal.form == Literal::Form::kTuple) {
     for (const Literal* element : literal.elements) {
       out.message(LiteralProto::tuple_literals,

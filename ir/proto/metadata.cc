@@ -12,9 +12,20 @@
 namespace minihlo::proto {
 namespace {
 
-// The field of OpMetadata for an attribute; they have the same names.
-const Field& metadata_field(AttributeId id) {
-  return *find_field(MessageId::OpMetadata, info(id).text);
+struct MetadataField {
+  AttributeId id;
+  Field field;  // of OpMetadata; it has the attribute's name
+};
+
+std::span<const MetadataField> metadata_fields() {
+  static const auto table = [] {
+    std::vector<MetadataField> rows;
+    for (const AttributeUse& use : metadata_attributes()) {
+      rows.push_back({use.id, *find_field(MessageId::OpMetadata, info(use.id).text)});
+    }
+    return rows;
+  }();
+  return table;
 }
 
 }  // namespace
@@ -32,10 +43,9 @@ bool read_payload(Reading& reading, const Message& in, std::string_view& text) {
 
 bool read_metadata(Reading& reading, const Message& in, std::span<const Attribute>& metadata) {
   std::vector<Attribute> values;
-  for (const AttributeUse& use : metadata_attributes()) {
-    const Field field = metadata_field(use.id);
+  for (const auto& [id, field] : metadata_fields()) {
     if (!in.has(field)) continue;
-    Attribute value{use.id, 0, {0}};
+    Attribute value{id, 0, {0}};
     auto put = [&](std::string_view text) {
       value.data = text.data();
       value.size = static_cast<uint32_t>(text.size());
@@ -70,15 +80,11 @@ bool read_metadata(Reading& reading, const Message& in, std::span<const Attribut
 }
 
 void write_metadata(Writer& out, std::span<const Attribute> metadata) {
-  for (const Field& field : fields(MessageId::OpMetadata)) {
-    const Attribute* value = nullptr;
-    for (const Attribute& one : metadata) {
-      if (metadata_field(one.id) == field) value = &one;
-    }
+  for (const auto& [id, field] : metadata_fields()) {
+    const Attribute* value = find_attribute(metadata, id);
     if (!value) continue;
     std::string_view text;
-    if (info(value->id).kind == AttributeKind::kString ||
-        info(value->id).kind == AttributeKind::kBraced) {
+    if (info(id).kind == AttributeKind::kString || info(id).kind == AttributeKind::kBraced) {
       text = attribute_value<std::string_view>(*value);
     }
     switch (field.kind) {

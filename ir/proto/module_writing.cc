@@ -13,7 +13,7 @@ namespace {
 class ModuleWriter {
  public:
   ModuleWriter(const Module& module, Diagnostics& diagnostics, std::string& bytes)
-      : writing_{module, diagnostics, {}, {}}, module_(module), out_(bytes) {
+      : writing_{module, diagnostics, {}, {}, {}}, module_(module), out_(bytes) {
     // XLA orders what it reads by id: so they grow along the lists.
     int64_t next = 1;
     for (const Computation* computation : module.computations()) {
@@ -46,7 +46,7 @@ class ModuleWriter {
     out.message(HloModuleProto::host_program_shape, [&](Writer& inner) {
       const ProgramShape* layout = module_.get(attr::entry_computation_layout);
       if (layout) {
-        write_program_shape(inner, *layout);
+        write_program_shape(writing_, inner, *layout);
         write_parameter_names(inner, *entry);
       } else {
         write_signature(inner, *entry);
@@ -80,7 +80,7 @@ class ModuleWriter {
   void write_config(Writer& out) {
     if (auto layout = module_.find(attr::entry_computation_layout)) {
       out.message(HloModuleConfigProto::entry_computation_layout,
-                  [&](Writer& inner) { write_program_shape(inner, **layout); });
+                  [&](Writer& inner) { write_program_shape(writing_, inner, **layout); });
     }
     out.integer(HloModuleConfigProto::replica_count, module_.replica_count(), true);
     out.integer(HloModuleConfigProto::num_partitions, module_.num_partitions(), true);
@@ -127,9 +127,9 @@ class ModuleWriter {
 
   void write_signature(Writer& out, const Computation& computation) {
     for (const Instruction* parameter : computation.parameters()) {
-      if (parameter) write_shape(out, ProgramShapeProto::parameters, parameter->shape());
+      if (parameter) write_shape(writing_, out, ProgramShapeProto::parameters, parameter->shape());
     }
-    write_shape(out, ProgramShapeProto::result, computation.root()->shape());
+    write_shape(writing_, out, ProgramShapeProto::result, computation.root()->shape());
     write_parameter_names(out, computation);
   }
 
@@ -157,7 +157,7 @@ class ModuleWriter {
   void write_instruction(Writer& out, const Instruction& instruction) {
     out.text(HloInstructionProto::name, instruction.name());
     out.text(HloInstructionProto::opcode, to_string(instruction.opcode()));
-    write_shape(out, HloInstructionProto::shape, instruction.shape());
+    write_shape(writing_, out, HloInstructionProto::shape, instruction.shape());
     extra_.clear();
     write_attributes(out, instruction);
     out.integer(HloInstructionProto::id, writing_.id(&instruction));

@@ -98,6 +98,18 @@ constexpr bool is_in_order() {
 }
 static_assert(is_in_order());
 
+// For each message and each small number the place of its field among the message's, plus one.
+constexpr uint32_t kSmallNumbers = 128;
+constexpr auto kFieldPlace = [] {
+  std::array<std::array<uint8_t, kSmallNumbers>, kMessageCount> places{};
+  for (const Field& field : kFields) {
+    if (field.number < kSmallNumbers) {
+      places[static_cast<size_t>(field.message)][field.number] = field.index + 1;
+    }
+  }
+  return places;
+}();
+
 // A message keeps two words of flags.
 constexpr size_t most_fields() {
   size_t most = 0;
@@ -122,11 +134,11 @@ std::span<const Field> fields(MessageId message) {
 }
 
 const Field* find_field(MessageId message, uint32_t number) {
-  std::span<const Field> all = fields(message);
-  // Most messages number their fields without gaps.
-  if (number > 0 && number <= all.size() && all[number - 1].number == number) {
-    return &all[number - 1];
+  if (number < kSmallNumbers) {
+    const uint8_t place = kFieldPlace[static_cast<size_t>(message)][number];
+    return place == 0 ? nullptr : &kFields[kFieldBegin[static_cast<size_t>(message)] + place - 1];
   }
+  std::span<const Field> all = fields(message);
   auto found = std::lower_bound(all.begin(), all.end(), number,
                                 [](const Field& field, uint32_t n) { return field.number < n; });
   return found != all.end() && found->number == number ? &*found : nullptr;

@@ -162,6 +162,34 @@ void write_layout(Writer& out, const Layout& layout) {
   }
 }
 
+void fill_shape(Writing& writing, Writer& out, const Shape* shape) {
+  switch (shape->kind()) {
+    case Shape::Kind::kToken:
+      return out.integer(ShapeProto::element_type, primitive_type("TOKEN"));
+    case Shape::Kind::kOpaque:
+      return out.integer(ShapeProto::element_type, primitive_type("OPAQUE_TYPE"));
+    case Shape::Kind::kTuple:
+    case Shape::Kind::kBuffer:
+      out.integer(ShapeProto::element_type, primitive_type(shape->is_tuple() ? "TUPLE" : "BUFFER"));
+      for (const Shape* element : shape->elements()) {
+        write_shape(writing, out, ShapeProto::tuple_shapes, element);
+      }
+      return;
+    case Shape::Kind::kArray:
+      break;
+  }
+  out.integer(ShapeProto::element_type, primitive_type(shape->element_type()));
+  out.integers<int64_t>(ShapeProto::dimensions, shape->dims());
+  if (const Layout* layout = shape->layout()) {
+    out.message(ShapeProto::layout, [&](Writer& inner) { write_layout(inner, *layout); });
+  }
+  std::vector<char> dynamic(shape->dims().size());
+  for (size_t i = 0; i < dynamic.size(); ++i) {
+    dynamic[i] = shape->is_dynamic(static_cast<int64_t>(i));
+  }
+  out.integers<char>(ShapeProto::is_dynamic_dimension, dynamic);
+}
+
 }  // namespace
 
 bool read_shape(Reading& reading, const Message& in, const Shape*& shape) {
@@ -239,43 +267,22 @@ bool read_program_shape(Reading& reading, const Message& in, const ProgramShape*
   return true;
 }
 
-void write_shape(Writer& out, const Shape* shape) {
-  switch (shape->kind()) {
-    case Shape::Kind::kToken:
-      return out.integer(ShapeProto::element_type, primitive_type("TOKEN"));
-    case Shape::Kind::kOpaque:
-      return out.integer(ShapeProto::element_type, primitive_type("OPAQUE_TYPE"));
-    case Shape::Kind::kTuple:
-    case Shape::Kind::kBuffer:
-      out.integer(ShapeProto::element_type, primitive_type(shape->is_tuple() ? "TUPLE" : "BUFFER"));
-      for (const Shape* element : shape->elements()) {
-        write_shape(out, ShapeProto::tuple_shapes, element);
-      }
-      return;
-    case Shape::Kind::kArray:
-      break;
+void write_shape(Writing& writing, Writer& out, Field field, const Shape* shape) {
+  auto found = writing.shapes.find(shape);
+  if (found == writing.shapes.end()) {
+    std::string bytes;
+    Writer inner(bytes);
+    fill_shape(writing, inner, shape);
+    found = writing.shapes.emplace(shape, std::move(bytes)).first;
   }
-  out.integer(ShapeProto::element_type, primitive_type(shape->element_type()));
-  out.integers<int64_t>(ShapeProto::dimensions, shape->dims());
-  if (const Layout* layout = shape->layout()) {
-    out.message(ShapeProto::layout, [&](Writer& inner) { write_layout(inner, *layout); });
-  }
-  std::vector<char> dynamic(shape->dims().size());
-  for (size_t i = 0; i < dynamic.size(); ++i) {
-    dynamic[i] = shape->is_dynamic(static_cast<int64_t>(i));
-  }
-  out.integers<char>(ShapeProto::is_dynamic_dimension, dynamic);
+  out.text(field, found->second, true);
 }
 
-void write_shape(Writer& out, Field field, const Shape* shape) {
-  out.message(field, [&](Writer& inner) { write_shape(inner, shape); });
-}
-
-void write_program_shape(Writer& out, const ProgramShape& shape) {
+void write_program_shape(Writing& writing, Writer& out, const ProgramShape& shape) {
   for (const Shape* parameter : shape.parameters) {
-    write_shape(out, ProgramShapeProto::parameters, parameter);
+    write_shape(writing, out, ProgramShapeProto::parameters, parameter);
   }
-  write_shape(out, ProgramShapeProto::result, shape.result);
+  write_shape(writing, out, ProgramShapeProto::result, shape.result);
 }
 
 }  // namespace minihlo::proto

@@ -11,20 +11,6 @@ constexpr uint32_t kVarint = 0, kFixed64 = 1, kLengthDelimited = 2, kFixed32 = 5
 
 }  // namespace
 
-void Writer::varint(uint64_t value) {
-  if (value < 0x80) {
-    out_ += static_cast<char>(value);
-    return;
-  }
-  char bytes[protozero::max_varint_length];
-  char* end = bytes;
-  out_.append(bytes, static_cast<size_t>(protozero::write_varint(end, value)));
-}
-
-void Writer::tag(Field field, uint32_t wire_type) {
-  varint(uint64_t{field.number} << 3 | wire_type);
-}
-
 void Writer::integer(Field field, int64_t value, bool always) {
   if (value == 0 && !always) return;
   tag(field, kVarint);

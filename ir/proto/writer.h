@@ -50,8 +50,11 @@ class Writer {
   }
 
  private:
-  void varint(uint64_t value);
-  void tag(Field field, uint32_t wire_type);
+  void varint(uint64_t value) {
+    for (; value >= 0x80; value >>= 7) out_ += static_cast<char>(value | 0x80);
+    out_ += static_cast<char>(value);
+  }
+  void tag(Field field, uint32_t wire_type) { varint(uint32_t{field.number} << 3 | wire_type); }
   // The tag of a length-delimited field, and room for its length.
   void open(Field field);
   // Fills in the length of what was appended from `begin` on.

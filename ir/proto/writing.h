@@ -1,6 +1,8 @@
 // What the writers of the parts of a module share.
 #pragma once
 
+#include <tsl/robin_map.h>
+
 #include <string>
 #include <vector>
 
@@ -16,6 +18,8 @@ struct Writing {
   /// By computation and instruction number.
   std::vector<int64_t> computation_ids;
   std::vector<std::vector<int64_t>> instruction_ids;
+  /// Shapes that have been written: there are few, and many who have them.
+  tsl::robin_map<const Shape*, std::string> shapes;
 
   int64_t id(const Computation* computation) const {
     return computation_ids[computation->number()];
@@ -26,9 +30,8 @@ struct Writing {
 };
 
 // shapes.cc
-void write_shape(Writer& out, const Shape* shape);
-void write_shape(Writer& out, Field field, const Shape* shape);
-void write_program_shape(Writer& out, const ProgramShape& shape);
+void write_shape(Writing& writing, Writer& out, Field field, const Shape* shape);
+void write_program_shape(Writing& writing, Writer& out, const ProgramShape& shape);
 
 // literals.cc
 void write_literal(Writing& writing, Writer& out, const Literal& literal, Location location);
