@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/device_order.h"
 #include "ir/row_major.h"
 
 namespace minihlo {
@@ -206,6 +207,55 @@ std::vector<std::vector<int64_t>> DeviceGroups::materialize() const {
     }
   }
   return groups;
+}
+
+IotaOrder canonical(const IotaOrder& order, Arena& arena) {
+  std::span<const int64_t> reshape_dims = order.reshape_dims;
+  const size_t rank = reshape_dims.size();
+  std::vector<int64_t> perm(order.transpose_perm.begin(), order.transpose_perm.end());
+  if (perm.empty()) {
+    perm.resize(rank);
+    std::iota(perm.begin(), perm.end(), 0);
+  }
+  if (rank == 0 || product(reshape_dims) < 0 || !is_permutation(perm, rank)) return order;
+  std::erase_if(perm, [&](int64_t axis) { return reshape_dims[static_cast<size_t>(axis)] == 1; });
+  // The axis before this one, but for those of extent 1.
+  std::vector<int64_t> before(rank, -1);
+  for (size_t axis = 0, last = rank; axis < rank; ++axis) {
+    if (reshape_dims[axis] == 1) continue;
+    if (last < rank) before[axis] = static_cast<int64_t>(last);
+    last = axis;
+  }
+  // Each run of neighbours becomes the axis that it begins with.
+  std::vector<int64_t> extents(rank, 1);
+  std::vector<int64_t> heads;
+  for (size_t i = 0; i < perm.size(); ++i) {
+    const auto axis = static_cast<size_t>(perm[i]);
+    if (i == 0 || before[axis] != perm[i - 1]) heads.push_back(perm[i]);
+    extents[static_cast<size_t>(heads.back())] *= reshape_dims[axis];
+  }
+  IotaOrder made{order.dims, {}, {}};
+  if (heads.size() <= 1) {
+    made.reshape_dims = arena.copy(std::vector<int64_t>{order.size()});
+    return made;
+  }
+  std::vector<int64_t> place(rank), kept;
+  for (size_t axis = 0; axis < rank; ++axis) {
+    place[axis] = static_cast<int64_t>(kept.size());
+    if (extents[axis] != 1) kept.push_back(extents[axis]);
+  }
+  for (int64_t& head : heads) head = place[static_cast<size_t>(head)];
+  made.reshape_dims = arena.copy(kept);
+  made.transpose_perm = arena.copy(heads);
+  return made;
+}
+
+void set_order(DeviceMesh& mesh, const IotaOrder& order, Arena& arena) {
+  const IotaOrder made = canonical(order, arena);
+  std::vector<int64_t> sizes;
+  for (const MeshAxis& axis : mesh.axes) sizes.push_back(axis.size);
+  const bool is_plain = made.reshape_dims.size() == 1 && made.reshape_dims[0] == product(sizes);
+  mesh.order = is_plain ? nullptr : arena.make<IotaOrder>(made);
 }
 
 }  // namespace minihlo

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include "ir/device_order.h"
 
 namespace minihlo::proto {
 
@@ -45,8 +46,7 @@ bool read_iota(Reading& reading, const Message& in, Field reshape, Field perm,
                    fmt::format("{{{}}} does not order {} axes", fmt::join(made.transpose_perm, ","),
                                seen.size()));
   }
-  if (made.reshape_dims.size() <= 1) made.transpose_perm = {};
-  order = reading.arena.make<IotaOrder>(made);
+  order = reading.arena.make<IotaOrder>(canonical(made, reading.arena));
   return true;
 }
 
@@ -63,6 +63,7 @@ void write_iota(Writer& out, Field reshape, Field perm, const IotaOrder& order) 
 
 bool read_mesh(Reading& reading, const Message& in, const DeviceMesh*& mesh) {
   DeviceMesh made;
+  const IotaOrder* order = nullptr;
   std::vector<minihlo::MeshAxis> axes;
   if (!in.each(MeshProto::axes,
                [&](const Message& axis) {
@@ -71,9 +72,9 @@ bool read_mesh(Reading& reading, const Message& in, const DeviceMesh*& mesh) {
                  return axis.fail("invalid-mesh", MeshAxis::size, "an axis must be positive");
                }) ||
       !read_ints(reading, in, MeshProto::device_ids, made.device_ids) ||
-      !in.each(MeshProto::iota_transform, [&](const Message& order) {
-        return read_iota(reading, order, IotaTransform::reshape_dims, IotaTransform::transpose_perm,
-                         {}, made.order);
+      !in.each(MeshProto::iota_transform, [&](const Message& inner) {
+        return read_iota(reading, inner, IotaTransform::reshape_dims, IotaTransform::transpose_perm,
+                         {}, order);
       })) {
     return false;
   }
@@ -84,6 +85,7 @@ bool read_mesh(Reading& reading, const Message& in, const DeviceMesh*& mesh) {
     return in.fail("invalid-mesh", fmt::format("the mesh has two axes '{}'", *twice));
   }
   made.axes = reading.arena.copy(axes);
+  if (order) set_order(made, *order, reading.arena);
   made.maximal = axes.empty() && made.device_ids.size() == 1;
   mesh = reading.arena.make<DeviceMesh>(made);
   return true;

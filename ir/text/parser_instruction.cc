@@ -347,6 +347,10 @@ bool TextParser::parse_attributes(Draft& draft, std::span<Instruction* const> op
   keep_first_dimension(draft, attributes);
   if (draft.opcode == Opcode::kCustomCall && !normalize_custom_call(draft, attributes))
     return false;
+  // Where nothing is said XLA's parser says this, and its printer too.
+  if (draft.opcode == Opcode::kScan && !find(attributes, attr::is_associative)) {
+    attributes.push_back(make_attribute(attr::is_associative, false));
+  }
   return check_required(draft, operands, attributes);
 }
 

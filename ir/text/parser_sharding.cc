@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/device_order.h"
 #include "ir/text/text_parser.h"
 
 namespace minihlo::internal {
@@ -206,7 +207,7 @@ bool TextParser::parse_iota_order(std::span<const int64_t> dims, const IotaOrder
   if (!parse_int_list(TokenKind::kLeftSquare, TokenKind::kRightSquare, reshape)) return false;
   made.reshape_dims = arena().copy(reshape);
   if (!parse_axis_order(reshape.size(), made.transpose_perm)) return false;
-  order = arena().make<IotaOrder>(made);
+  order = arena().make<IotaOrder>(canonical(made, arena()));
   return true;
 }
 
@@ -380,7 +381,7 @@ bool TextParser::parse_mesh_device_ids(DeviceMesh& mesh) {
   }
   order.reshape_dims = arena().copy(values);
   if (!parse_axis_order(values.size(), order.transpose_perm)) return false;
-  mesh.order = arena().make<IotaOrder>(order);
+  set_order(mesh, order, arena());
   return expect(TokenKind::kRightParen, "behind the devices");
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include "ir/device_order.h"
 
 namespace minihlo::generator {
 namespace {
@@ -30,7 +31,7 @@ IotaOrder iota_order(Builder& b, int64_t ids, std::vector<int64_t> dims) {
   if (reshape.size() > 1) {
     order.transpose_perm = b.ints(b.choices.permutation(static_cast<int64_t>(reshape.size())));
   }
-  return order;
+  return canonical(order, b.arena());
 }
 
 const DeviceGroups* iota(Builder& b, int64_t ids, int64_t size) {
@@ -53,7 +54,7 @@ const DeviceGroups* mesh(Builder& b, int64_t ids, int64_t& size) {
   if (b.choices.chance(30) && !std::is_sorted(order.begin(), order.end())) {
     mesh.device_ids = b.ints(order);
   } else if (b.choices.chance(30)) {
-    mesh.order = b.arena().make<IotaOrder>(iota_order(b, ids, sizes));
+    set_order(mesh, iota_order(b, ids, sizes), b.arena());
   }
   std::vector<int64_t> chosen = b.choices.permutation(static_cast<int64_t>(axes.size()));
   std::erase_if(chosen, [&](int64_t i) { return sizes[static_cast<size_t>(i)] == 1; });

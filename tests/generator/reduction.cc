@@ -150,9 +150,7 @@ Instruction* make_scan(Builder& b, Opcode opcode) {
                                        make_attribute(attr::num_carries, 1),
                                        make_attribute(attr::to_apply, step)};
   if (b.choices.chance(40)) attributes.push_back(make_attribute(attr::is_reverse, true));
-  if (b.choices.chance(40)) {
-    attributes.push_back(make_attribute(attr::is_associative, b.choices.chance(50)));
-  }
+  attributes.push_back(make_attribute(attr::is_associative, b.choices.chance(50)));
   return b.emit(opcode, {first, b.value(slice)}, attributes);
 }
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "ir/device_order.h"
 #include "tests/generator/builder.h"
 #include "tests/generator/groups.h"
 
@@ -45,7 +46,7 @@ void tile(Builder& b, const Shape* shape, Sharding& made) {
   if (reshape.size() > 1) {
     order.transpose_perm = b.ints(b.choices.permutation(static_cast<int64_t>(reshape.size())));
   }
-  made.iota = b.arena().make<IotaOrder>(order);
+  made.iota = b.arena().make<IotaOrder>(canonical(order, b.arena()));
 }
 
 // mesh['a'=2,'b'=4], [{'a'}, {}, {?}], replicated={'b'}
