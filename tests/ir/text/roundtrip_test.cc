@@ -230,6 +230,19 @@ TEST_CASE("collectives and their groups") {
                            "mesh['x'=2,'y'=2], device_ids=(0,2,1,3) {'x'}"}) {
     CHECK(groups(text) == text);
   }
+  // As XLA keeps them.
+  const char* const canonical[][2] = {
+      {"[2,4]<=[2,4]T(0,1)", "[2,4]<=[8]"},
+      {"[2,4]<=[2,1,4]T(2,1,0)", "[2,4]<=[2,4]T(1,0)"},
+      {"[6,10]<=[3,4,5]T(1,2,0)", "[6,10]<=[3,20]T(1,0)"},
+      {"[6,10]<=[3,4,5]T(2,0,1)", "[6,10]<=[12,5]T(1,0)"},
+      {"[6,10]<=[3,4,5]T(2,1,0)", "[6,10]<=[3,4,5]T(2,1,0)"},
+      {"[6,10]<=[1,3,1,4,1,5]T(4,3,2,5,1,0)", "[6,10]<=[3,20]T(1,0)"},
+      {"[1,1]<=[1,1]T(1,0)", "[1,1]<=[1]"},
+      {"mesh['x'=2,'y'=4], device_ids=([2,4]T(0,1)) {'x'}", "mesh['x'=2,'y'=4] {'x'}"},
+      {"mesh['x'=2,'y'=4], device_ids=([2,1,4]T(2,1,0)) {'x'}",
+       "mesh['x'=2,'y'=4], device_ids=([2,4]T(1,0)) {'x'}"}};
+  for (const auto& [given, kept] : canonical) CHECK(groups(given) == kept);
   check_root(a + "r = f32[8] all-reduce(a), to_apply={ x = f32[] parameter(0)\ny = f32[] "
                  "parameter(1)\nROOT s = f32[] add(x, y) }",
              "%r = f32[8]{0} all-reduce(%a), replica_groups={}, to_apply=%_");
@@ -273,6 +286,7 @@ TEST_CASE("shardings") {
         "{mesh['x'=2], [{}], unreduced=[sum]{'x'}, manual={}}"}) {
     CHECK(sharding(text) == text);
   }
+  CHECK(sharding("{devices=[2,4]<=[2,2,2]T(1,2,0)}") == "{devices=[2,4]<=[2,4]T(1,0)}");
 }
 
 TEST_CASE("asynchronous operations") {
