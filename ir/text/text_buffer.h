@@ -30,7 +30,7 @@ class TextBuffer {
   }
   TextBuffer& operator+=(std::string_view text) {
     if (static_cast<size_t>(end_ - at_) < text.size()) grow(text.size());
-    std::memcpy(at_, text.data(), text.size());
+    if (!text.empty()) std::memcpy(at_, text.data(), text.size());
     at_ += text.size();
     return *this;
   }
