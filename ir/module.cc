@@ -84,6 +84,7 @@ void Module::retain_computations(const std::function<bool(const Computation&)>& 
 
 void Module::order_computations(std::span<Computation* const> order) {
   assert(order.size() == computations_.size());
+  if (std::equal(order.begin(), order.end(), computations_.begin(), computations_.end())) return;
   computations_.assign(order.begin(), order.end());
   for (size_t i = 0; i < order.size(); ++i) order[i]->number_ = static_cast<uint32_t>(i);
   std::sort(owned_.begin(), owned_.end(),

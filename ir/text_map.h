@@ -107,7 +107,8 @@ class IndexTable {
 
   /// Forgets everything. The table is small again, but keeps its memory.
   void clear() {
-    slots_.assign(size_for(0), {});
+    constexpr size_t kSmall = 32;
+    slots_.assign(kSmall, {});
     count_ = 0;
   }
 

@@ -5,15 +5,13 @@ namespace minihlo::inference {
 tl::expected<Signature, std::string> signature(std::string_view what,
                                                const Computation* computation) {
   if (!computation || !computation->root()) return fail("{} names no computation", what);
-  Signature result;
-  for (const Instruction* parameter : computation->parameters()) {
-    if (!parameter) {
-      return fail("{}=%{} lacks parameter {}", what, computation->name(), result.parameters.size());
-    }
-    result.parameters.push_back(parameter->shape());
+  const std::span<Instruction* const> parameters = computation->parameters();
+  const auto missing = std::find(parameters.begin(), parameters.end(), nullptr);
+  if (missing != parameters.end()) {
+    return fail("{}=%{} lacks parameter {}", what, computation->name(),
+                missing - parameters.begin());
   }
-  result.result = computation->root()->shape();
-  return result;
+  return Signature{Signature::Parameters(parameters), computation->root()->shape()};
 }
 
 tl::expected<Reducer::Types, std::string> Reducer::result_types() const {

@@ -1,6 +1,7 @@
 // What a called computation takes and gives.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,8 +12,18 @@
 namespace minihlo::inference {
 
 struct Signature {
-  std::vector<const Shape*> parameters;
-  const Shape* result;
+  /// The shapes of the parameters by number.
+  class Parameters {
+   public:
+    explicit Parameters(std::span<Instruction* const> parameters = {}) : parameters_(parameters) {}
+    size_t size() const { return parameters_.size(); }
+    const Shape* operator[](size_t i) const { return parameters_[i]->shape(); }
+
+   private:
+    std::span<Instruction* const> parameters_;
+  };
+  Parameters parameters;
+  const Shape* result = nullptr;
 };
 
 /// The signature of the computation that attribute `what` names. Fails where a parameter number is

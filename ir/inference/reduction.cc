@@ -151,7 +151,8 @@ Result infer_select_and_scatter(const Context& c) {
       called->result->element_type() != ElementType::PRED) {
     return fail("select=%{} must take two scalars and return pred[]", select->name());
   }
-  for (const Shape* parameter : called->parameters) {
+  for (size_t i = 0; i < called->parameters.size(); ++i) {
+    const Shape* parameter = called->parameters[i];
     if (parameter->is_scalar() && parameter->element_type() == c.shape(0)->element_type()) continue;
     return fail("select=%{} takes {}, but the elements are those of {}", select->name(),
                 text(parameter), c.describe(0));

@@ -234,6 +234,28 @@ Token Lexer::peek() const {
   return copy.current();
 }
 
+bool Lexer::read_integers(char close, std::vector<int64_t>& values) {
+  const size_t before = values.size();
+  for (size_t at = position_;; ++at) {
+    while (at_offset(at) == ' ') ++at;
+    const size_t begin = at;
+    constexpr size_t kShort = 18;  // digits that fit for certain
+    int64_t value = 0;
+    for (; is(at_offset(at), kDigit) && at < begin + kShort; ++at) {
+      value = value * 10 + (text_[at] - '0');
+    }
+    const char next = at_offset(at);
+    if (at == begin || (next != ',' && next != close)) break;
+    values.push_back(value);
+    if (next == close) {
+      jump(at + 1);
+      return true;
+    }
+  }
+  values.resize(before);
+  return false;
+}
+
 void Lexer::lex_word(size_t begin) {
   const size_t end = end_of_word(text_, begin + 1);
   char next = at_offset(end);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ir/instruction.h"
 
@@ -72,6 +73,10 @@ class Lexer {
     position_ = offset;
     advance();
   }
+  /// Reads what is behind the current token, an opening bracket, without making tokens, if it is
+  /// the common form of a list: whole numbers without signs, commas between them, and `close`.
+  /// Then adds them to `values` and steps over the list. Otherwise false, and nothing is changed.
+  bool read_integers(char close, std::vector<int64_t>& values);
   /// The token behind the current one.
   Token peek() const;
   /// The character at which the token behind the current one starts; 0 at the end of the text.

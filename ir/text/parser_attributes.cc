@@ -48,6 +48,16 @@ std::vector<std::string_view> split_words(std::string_view words) {
   return result;
 }
 
+// Which of the words, with blanks between them, this one is.
+std::optional<int64_t> find_word(std::string_view words, std::string_view word) {
+  for (int64_t index = 0; !words.empty(); ++index) {
+    const size_t blank = std::min(words.find(' '), words.size());
+    if (words.substr(0, blank) == word) return index;
+    words.remove_prefix(std::min(blank + 1, words.size()));
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 TextParser::Reader TextParser::reader(AttributeKind kind) {
@@ -239,20 +249,25 @@ bool TextParser::read_words(Attribute& attribute) {
 }
 
 bool TextParser::read_enum(Attribute& attribute) {
-  std::vector<std::string_view> words = split_words(info(attribute.id).words);
-  auto found = std::find(words.begin(), words.end(), token().text);
-  if (!at(TokenKind::kWord) || found == words.end()) {
+  const std::string_view all = info(attribute.id).words;
+  const std::optional<int64_t> found =
+      at(TokenKind::kWord) ? find_word(all, token().text) : std::nullopt;
+  if (!found) {
+    const std::vector<std::string_view> words = split_words(all);
     fail("invalid-value", token().location(),
          fmt::format("'{}' must be one of {}", info(attribute.id).text, fmt::join(words, ", ")));
     note_suggestion(token().text, words);
     return false;
   }
-  attribute.integer = found - words.begin();
+  attribute.integer = *found;
   lexer_.advance();
   return true;
 }
 
 bool TextParser::parse_int_list(TokenKind open, TokenKind close, std::vector<int64_t>& values) {
+  if (at(open) && lexer_.read_integers(close == TokenKind::kRightBrace ? '}' : ']', values)) {
+    return true;
+  }
   return parse_list(open, close, "around the integers", [&] {
     int64_t value;
     if (!expect_int(value, "an integer")) return false;
@@ -307,8 +322,18 @@ bool TextParser::read_int_lists(Attribute& attribute) {
 
 bool TextParser::read_pairs(Attribute& attribute) {
   std::vector<SourceTarget> pairs;
+  auto numbers = integer_pool_.lease();
   auto element = [&] {
     SourceTarget pair;
+    numbers->clear();
+    const uint32_t begin = token().offset;
+    if (at(TokenKind::kLeftBrace) && lexer_.read_integers('}', *numbers)) {
+      if (numbers->size() == 2) {
+        pairs.push_back({(*numbers)[0], (*numbers)[1]});
+        return true;
+      }
+      lexer_.jump(begin);  // to say what is wrong
+    }
     if (!expect(TokenKind::kLeftBrace, "before a pair") ||
         !expect_int(pair.source, "the source of a pair") ||
         !expect(TokenKind::kComma, "between source and target") ||

@@ -142,7 +142,8 @@ void TextParser::parse_computations() {
 bool TextParser::parse_computation(bool is_entry) {
   Token name;
   if (!expect_name(is_entry ? "the computation's name" : "a computation", name)) return false;
-  const auto* other = computations_.find(name.text);
+  const uint32_t hash = hash_text(name.text);
+  const auto* other = computations_.find(name.text, hash);
   const bool duplicate = other != nullptr;
   if (duplicate) {
     fail("duplicate-name", name.location(),
@@ -174,7 +175,8 @@ bool TextParser::parse_computation(bool is_entry) {
   if (!computation || !signature_ok) {
     computations_[name.text] = nullptr;
   } else {
-    if (!duplicate) computations_[name.text] = computation;
+    // Bodies inside this one have no names, so none has come between.
+    if (!duplicate) computations_.insert_new(name.text, hash, computation);
     if (result && !compatible_but_for_dynamic(result, computation->root()->shape())) {
       fail("signature-mismatch", result_token.location(),
            fmt::format("computation '{}' says its result is {}, but its root '{}' is {}", name.text,

@@ -281,6 +281,25 @@ class Collectives {
     return std::max<int64_t>(1, static_cast<int64_t>(offsets->elements().size()));
   }
 
+  // Whether no device beyond the mesh is named, and none twice as source or as target.
+  bool are_plain(std::span<const SourceTarget> pairs, int64_t count) {
+    constexpr uint8_t kSource = 1, kTarget = 2;
+    if (count > int64_t{1} << 20 || static_cast<int64_t>(pairs.size()) > count) return false;
+    roles_.assign(static_cast<size_t>(count), 0);
+    for (const SourceTarget& pair : pairs) {
+      if (pair.source < 0 || pair.source >= count || pair.target < 0 || pair.target >= count) {
+        return false;
+      }
+      uint8_t& source = roles_[static_cast<size_t>(pair.source)];
+      if (source & kSource) return false;
+      source |= kSource;
+      uint8_t& target = roles_[static_cast<size_t>(pair.target)];
+      if (target & kTarget) return false;
+      target |= kTarget;
+    }
+    return true;
+  }
+
   void check_pairs(const Instruction* instruction) {
     auto mode = group_mode(*instruction);
     if (!mode) {
@@ -288,6 +307,7 @@ class Collectives {
       return;
     }
     const int64_t count = id_count(*mode, mesh_);
+    if (are_plain(instruction->get(attr::source_target_pairs), count)) return;
     const int64_t allowed = times_allowed(instruction);
     const std::string times = allowed == 1 ? "once" : fmt::format("{} times", allowed);
     tsl::robin_map<int64_t, int64_t> sources, targets;
@@ -356,6 +376,7 @@ class Collectives {
 
   Verification& v_;
   const Mesh mesh_;
+  std::vector<uint8_t> roles_;  // by device
   bool warned_[4] = {};
   const Instruction* constrained_ = nullptr;
   const Instruction* unconstrained_ = nullptr;
