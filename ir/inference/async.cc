@@ -1,4 +1,5 @@
 // Work that goes on beside, and talk to the host and other devices.
+#include "ir/async_state.h"
 #include "ir/inference/families.h"
 #include "ir/inference/reducer.h"
 
@@ -15,9 +16,6 @@ std::string need_tuple(const Context& c, size_t size) {
   if (c.shape(0)->is_tuple() && c.shape(0)->elements().size() >= size) return "";
   return fmt::format("{} is no tuple of at least {} elements", c.describe(0), size);
 }
-
-// Whether asynchronous work has not yet been given a place for its result.
-bool is_unbound(const Shape* result) { return result->is_tuple() && result->elements().empty(); }
 
 // That operand 0 is ((operands), result, state...).
 std::string need_async_tuple(const Context& c) {
@@ -51,7 +49,7 @@ Result infer_async_start(const Context& c) {
   if (c.written() && c.written()->is_tuple()) {
     std::span<const Shape* const> written = c.written()->elements();
     // An update may bind the result, too.
-    if (written.size() > 1 && is_unbound(written[1])) elements[1] = written[1];
+    if (is_result_open(c.written())) elements[1] = written[1];
     for (size_t i = 2; i < written.size(); ++i) elements.push_back(written[i]);
   }
   return c.tuple(elements);
@@ -60,7 +58,7 @@ Result infer_async_start(const Context& c) {
 Result infer_async_update(const Context& c) {
   MINIHLO_RETURN_IF_WRONG(need_async_tuple(c));
   std::span<const Shape* const> before = c.shape(0)->elements();
-  const bool binds_result = is_unbound(before[1]) && c.written() && c.written()->is_tuple() &&
+  const bool binds_result = is_result_open(c.shape(0)) && c.written() && c.written()->is_tuple() &&
                             c.written()->elements().size() > 1;
   if (c.count() == 1 && !binds_result) return c.shape(0);
   std::vector<const Shape*> operands(before[0]->elements().begin(), before[0]->elements().end());
@@ -73,13 +71,17 @@ Result infer_async_update(const Context& c) {
   std::vector<const Shape*> elements(before.begin(), before.end());
   elements[0] = *bound;
   if (binds_result) elements[1] = c.written()->element(1);
+  // What else there is may change with what is bound.
+  if (c.written() && c.written()->is_tuple() && c.written()->elements().size() > 1) {
+    elements.resize(2);
+    for (const Shape* rest : c.written()->elements().subspan(2)) elements.push_back(rest);
+  }
   return c.tuple(elements);
 }
 
 Result infer_async_done(const Context& c) {
   MINIHLO_RETURN_IF_WRONG(need_async_tuple(c));
-  const Shape* result = c.shape(0)->element(1);
-  return is_unbound(result) && c.written() ? c.written() : result;
+  return is_result_open(c.shape(0)) && c.written() ? c.written() : c.shape(0)->element(1);
 }
 
 // all-gather-done and collective-permute-done.

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "ir/async_state.h"
 #include "ir/instruction_rules.h"
 #include "ir/json/reader.h"
 #include "ir/json/text_checks.h"
@@ -217,7 +218,8 @@ bool JsonReader::check_made(const JsonValue& place, Opcode opcode, const Shape*&
   }
   if (is_async_end(opcode)) {
     const bool continues = operands[0]->opcode() == Opcode::kAsyncStart ||
-                           operands[0]->opcode() == Opcode::kAsyncUpdate;
+                           operands[0]->opcode() == Opcode::kAsyncUpdate ||
+                           is_async_state(operands[0]->shape());
     if (!continues) {
       return fail("async-chain", place,
                   fmt::format("the operand of '{}' must be an async-start or async-update, not "

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/async_state.h"
 #include "ir/proto/attribute_fields.h"
 #include "ir/proto/attribute_values.h"
 #include "ir/proto/module_reading.h"
@@ -305,6 +306,7 @@ bool ModuleReader::check_async(const Message& in, std::span<Instruction* const> 
     start = found->second;
   }
   if (!start) {
+    if (is_async_state(operands[0]->shape())) return true;
     return in.fail("async-chain", HloInstructionProto::operand_ids, 0,
                    fmt::format("the operand must be an async-start or async-update, not '{}'",
                                operands[0]->name()));
@@ -337,7 +339,16 @@ bool ModuleReader::read_callees(const Message& in, Opcode opcode,
   if (is_async_end(opcode)) {
     const Instruction* start = nullptr;
     if (!check_async(in, operands, callees, start)) return false;
-    std::erase_if(attributes, [](const Attribute& one) { return is_of_async_start(one.id); });
+    if (!start) {
+      if (callees.size() == 1) attributes.push_back(make_attribute(attr::calls, callees[0]));
+      return true;
+    }
+    const bool bound_later =
+        is_bound_later(start->get(attr::calls), start->operand_count(), start->shape());
+    std::erase_if(attributes, [&](const Attribute& one) {
+      return is_of_async_start(one.id) &&
+             (one.id != AttributeId::output_to_operand_aliasing || !bound_later);
+    });
     return true;
   }
   std::vector<AttributeId> names;
@@ -427,7 +438,12 @@ bool ModuleReader::read_instruction(const Message& in, Scope& scope) {
       scope.computation->append(opcode, name, shape, operands, attributes, in.location());
   if (is_async_end(opcode)) {
     auto found = async_starts_.find(operands[0]);
-    async_starts_[made] = found == async_starts_.end() ? operands[0] : found->second;
+    if (found != async_starts_.end()) {
+      const Instruction* start = found->second;
+      async_starts_[made] = start;
+    } else if (operands[0]->opcode() == Opcode::kAsyncStart) {
+      async_starts_[made] = operands[0];
+    }
   }
   if (!scope.instructions.emplace(static_cast<uint32_t>(id), made).second) {
     return in.fail("duplicate-id", HloInstructionProto::id,

@@ -2,6 +2,7 @@
 // for async-start, -update and -done of a computation that holds X alone.
 #include <fmt/format.h>
 
+#include "ir/async_state.h"
 #include "ir/text/text_parser.h"
 
 namespace minihlo::internal {
@@ -18,16 +19,6 @@ bool is_copied_to_wrapped(AttributeId id) {
   return id == AttributeId::metadata || id == AttributeId::backend_config ||
          id == AttributeId::frontend_attributes || id == AttributeId::statistics ||
          id == AttributeId::origin;
-}
-
-// Whether updates and the done still have to say what `called` takes, or where its result goes:
-// `state` is the shape of a start with so many operands.
-bool is_bound_later(const Computation* called, size_t operand_count, const Shape* state) {
-  if (!called || !called->root() || !state->is_tuple() || state->elements().size() < 2)
-    return false;
-  auto is_empty = [](const Shape* shape) { return shape->is_tuple() && shape->elements().empty(); };
-  return operand_count < called->parameters().size() ||
-         (is_empty(state->element(1)) && !is_empty(called->root()->shape()));
 }
 
 }  // namespace
@@ -70,7 +61,7 @@ bool TextParser::wrap_async_start(Draft& draft, std::vector<Instruction*>& opera
                 fmt::format("the shape of '{}' must be written", draft.opcode_token.text));
   }
   const Shape* shape = draft.shape;
-  if (!shape->is_tuple() || shape->elements().size() < 2 || !shape->element(0)->is_tuple()) {
+  if (!is_async_state(shape)) {
     return fail("invalid-async-shape", draft.opcode_token.location(),
                 fmt::format("the shape of '{}' must be ((operands), result, ...), not {}",
                             draft.opcode_token.text, to_string(shape)));
@@ -91,6 +82,8 @@ bool TextParser::wrap_async_start(Draft& draft, std::vector<Instruction*>& opera
   for (const Attribute& attribute : attributes) {
     bool own = false;
     for (const AttributeUse& use : info(draft.opcode).attributes) own |= use.id == attribute.id;
+    // A call that is begun asynchronously leaves its aliases to the start.
+    own &= draft.opcode != Opcode::kCall || attribute.id != AttributeId::output_to_operand_aliasing;
     bool copied = is_copied_to_wrapped(attribute.id);
     if (own || copied || attribute.id == AttributeId::result_accuracy) inner.push_back(attribute);
     if (!own) outer.push_back(attribute);
@@ -131,6 +124,8 @@ bool TextParser::check_async_chain(const Draft& draft, std::span<Instruction* co
   const Location place = draft.opcode_token.location();
   const Instruction* start = async_start(operands[0]);
   if (!start) {
+    // It may be carried through a loop, a branch or a tuple.
+    if (is_async_state(operands[0]->shape())) return true;
     return fail("async-chain", place,
                 fmt::format("the operand of '{}' must be an async-start or async-update, not '{}'",
                             draft.opcode_token.text, operands[0]->name()));
@@ -143,10 +138,9 @@ bool TextParser::check_async_chain(const Draft& draft, std::span<Instruction* co
     return false;
   };
   const Computation* calls = start->get(attr::calls);
-  const bool wraps_call = draft.wrapped == Opcode::kCall &&
-                          is_bound_later(calls, start->operand_count(), start->shape());
+  const bool bound_later = is_bound_later(calls, start->operand_count(), start->shape());
   if (draft.async != Draft::Async::kNone && draft.wrapped != calls->root()->opcode() &&
-      !wraps_call) {
+      !(draft.wrapped == Opcode::kCall && bound_later)) {
     return disagree("opcode");
   }
   if (auto own = find(attributes, attr::calls); own && *own != calls) {
@@ -156,11 +150,11 @@ bool TextParser::check_async_chain(const Draft& draft, std::span<Instruction* co
       own && *own != start->find(attr::async_execution_thread).value_or(kMainThread)) {
     return disagree("execution thread");
   }
-  // Said once, at the start.
-  std::erase_if(attributes, [](const Attribute& attribute) {
+  // Said once, at the start. What is bound later has aliases of its own.
+  std::erase_if(attributes, [&](const Attribute& attribute) {
     return attribute.id == AttributeId::calls ||
            attribute.id == AttributeId::async_execution_thread ||
-           attribute.id == AttributeId::output_to_operand_aliasing;
+           (attribute.id == AttributeId::output_to_operand_aliasing && !bound_later);
   });
   return true;
 }

@@ -150,8 +150,14 @@ void TextPrinter::print_attributes(const Instruction& instruction, const Instruc
       }
     }
   };
-  if (wrapped) print_uses(*wrapped, info(wrapped->opcode()).attributes, false);
-  print_uses(instruction, info(instruction.opcode()).attributes, false);
+  std::span<const AttributeUse> own = info(instruction.opcode()).attributes;
+  if (wrapped) {
+    // The thread of a start comes before what the work says.
+    print_uses(instruction, own.first(1), false);
+    print_uses(*wrapped, info(wrapped->opcode()).attributes, false);
+    own = own.subspan(1);
+  }
+  print_uses(instruction, own, false);
   if (!instruction.attributes().empty()) print_uses(instruction, common_attributes(), true);
 }
 

@@ -1,6 +1,7 @@
 #include <tsl/robin_map.h>
 
 #include "ir/async_pairs.h"
+#include "ir/async_state.h"
 #include "ir/verify/verification.h"
 
 namespace minihlo::verifier {
@@ -124,13 +125,9 @@ class Pairing {
              compatible_but_for_dynamic(parameters[i]->shape(), given->elements()[i]);
     }
     // Where the start leaves the result open, an update or the done says what it is.
-    auto is_open = [](const Shape* shape) {
-      return shape->elements().size() > 1 && shape->element(1)->is_tuple() &&
-             shape->element(1)->elements().empty();
-    };
     const Shape* result = called->root() ? called->root()->shape() : nullptr;
-    const Shape* bound = is_open(state) ? done->shape() : state->element(1);
-    if (result && is_open(start->shape()) && !compatible_but_for_dynamic(bound, result)) {
+    const Shape* bound = is_result_open(state) ? done->shape() : state->element(1);
+    if (result && is_result_open(start->shape()) && !compatible_but_for_dynamic(bound, result)) {
       v_.error("async-pair", done, "%{} gives {}, but until %{} its result is {}", called->name(),
                to_string(result, false), done->name(), to_string(bound, false));
     }

@@ -288,6 +288,47 @@ TEST_CASE("a call that is bound late is taken into its start") {
   });
 }
 
+TEST_CASE("aliases and threads of asynchronous work") {
+  const std::string kFoo =
+      "HloModule m\nfoo { a = f32[2] parameter(0) n = f32[2] negate(a) }\n"
+      "ENTRY e {\np = f32[2] parameter(0)\n";
+  auto start = [&](const std::string& opcode, const std::string& rest) {
+    return kFoo + "s = ((f32[2]), f32[2], s32[]) " + opcode + "-start(p)" + rest + "\n}";
+  };
+  auto printed = [](const std::string& opcode, const std::string& rest) {
+    return "%s = ((f32[2]{0}), f32[2]{0}, s32[]) " + opcode + "-start(%p)" + rest;
+  };
+  const std::string kThread = ", async_execution_thread=\"x\"";
+  const std::string kTarget = ", custom_call_target=\"y\"";
+  const std::string kAlias = ", output_to_operand_aliasing={{1}: (0, {})}";
+  check_forms({
+      {start("negate", kAlias + kThread), printed("negate", kThread + kAlias)},
+      {start("custom-call", kTarget + kThread), printed("custom-call", kThread + kTarget)},
+      {start("call", kAlias + ", to_apply=foo"), printed("call", ", to_apply=%foo" + kAlias)},
+      {kFoo + "s = ((), (), s32[]) call-start(), to_apply=foo\n" +
+           "ROOT u = ((f32[2]), f32[2], s32[]) call-update(s, p), " +
+           "output_to_operand_aliasing={{2}: (0, {2})}\n}",
+       "%u = ((f32[2]{0}), f32[2]{0}, s32[]) async-update(%s, %p), "
+       "output_to_operand_aliasing={{2}: (0, {2})}"},
+  });
+}
+
+TEST_CASE("asynchronous work that is carried through a tuple") {
+  const std::string kCarried =
+      "HloModule m\nw { a = f32[2] parameter(0) n = f32[2] negate(a) }\nENTRY e {\n"
+      "p = f32[2] parameter(0)\ns = ((f32[2]), f32[2], s32[]) async-start(p), calls=w\n"
+      "t = (((f32[2]), f32[2], s32[])) tuple(s)\n"
+      "g = ((f32[2]), f32[2], s32[]) get-tuple-element(t), index=0\n";
+  check_forms({
+      {kCarried + "d = f32[2] async-done(g), calls=w\n}",
+       "%d = f32[2]{0} async-done(%g), calls=%w"},
+      {kCarried + "d = f32[2] negate-done(g)\n}", "%d = f32[2]{0} async-done(%g)"},
+      {kCarried + "d = f32[2] async-done(p)\n}",
+       "async-chain 8:12 the operand of 'async-done' must be an async-start or async-update, not "
+       "'p'\n"},
+  });
+}
+
 // What is complained of, and the root.
 std::string warned_root(const std::string& instructions) {
   const std::string text = module_with(instructions);

@@ -100,6 +100,12 @@ TEST_CASE("verifier, async: a result that is bound late, by an update or the don
   const std::string kUpdate = "u = ((f32[4]), f32[4], s32[]) async-update(s)";
   CHECK(chain(kUpdate, "d = f32[4] async-done(u)") == Findings{});
   CHECK(chain("", "d = f32[4] async-done(s)") == Findings{});
+  // What else a state holds may change, and aliases may be of what is not given yet.
+  CHECK(findings_of(
+            "HloModule m\nw { a = f32[4] parameter(0) n = f32[4] negate(a) }\n"
+            "ENTRY e { p = f32[4] parameter(0)\ns = ((), (), s32[]) async-start(), calls=w, "
+            "output_to_operand_aliasing={{1}: (0, {})}\n"
+            "u = ((f32[4]), f32[4]) async-update(s, p)\nd = f32[4] async-done(u)}") == Findings{});
   // An update may be given a place for the result.
   CHECK(chain("u = ((f32[4]), f32[4], s32[]) async-update(s, p)", "d = f32[4] async-done(u)") ==
         Findings{});
