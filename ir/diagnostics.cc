@@ -66,6 +66,12 @@ Character first_character(std::string_view text) {
   return {bytes, combines ? 0u : wide ? 2u : 1u, text.substr(0, bytes)};
 }
 
+std::string for_terminal_line(std::string_view text) {
+  std::string shown = for_terminal(text);
+  std::replace(shown.begin(), shown.end(), '\n', ' ');
+  return shown;
+}
+
 bool continues_utf8(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
 constexpr std::string_view kError = "\x1b[1;31m", kWarning = "\x1b[1;35m", kNote = "\x1b[1;36m",
@@ -129,7 +135,8 @@ void append_heading(std::string& out, const Source* source, Location location, b
     out += paint(kBold, place + ":") + ' ';
   }
   out += paint(colour(severity), fmt::format("{}:", severity_name(severity))) + ' ';
-  out += severity == Severity::kNote ? std::string(message) : paint(kBold, message);
+  const std::string shown = for_terminal_line(message);
+  out += severity == Severity::kNote ? shown : paint(kBold, shown);
   if (!rule.empty()) fmt::format_to(std::back_inserter(out), " [{}]", rule);
   out += '\n';
   if (source && located && !source->is_binary()) append_place(out, *source, location, paint);
@@ -227,15 +234,20 @@ Source::~Source() {
 }
 
 Source::Position Source::position(uint32_t offset) const {
-  size_t at = std::min<size_t>(offset, text_.size());
-  std::string_view before = text_.substr(0, at);
-  int64_t line = 1 + std::count(before.begin(), before.end(), '\n');
-  size_t begin = before.rfind('\n');
-  begin = begin == before.npos ? 0 : begin + 1;
-  std::string_view row = text_.substr(begin);
-  row = row.substr(0, row.find('\n'));
+  std::call_once(lines_found_, [&] {
+    const std::string_view text = text_.substr(0, std::numeric_limits<uint32_t>::max());
+    lines_.push_back(0);
+    for (size_t end = text.find('\n'); end != text.npos; end = text.find('\n', end + 1)) {
+      lines_.push_back(static_cast<uint32_t>(end + 1));
+    }
+  });
+  const size_t at = std::min<size_t>(offset, text_.size());
+  const auto next = std::upper_bound(lines_.begin(), lines_.end(), at);
+  const size_t begin = *(next - 1);
+  std::string_view row = text_.substr(begin, next == lines_.end() ? text_.npos : *next - begin - 1);
+  if (next == lines_.end()) row = row.substr(0, row.find('\n'));
   if (row.ends_with('\r')) row.remove_suffix(1);
-  return {line, static_cast<int64_t>(at - begin) + 1, row};
+  return {next - lines_.begin(), static_cast<int64_t>(at - begin) + 1, row};
 }
 
 Diagnostics::Diagnostics(std::shared_ptr<const Source> source, size_t limit)
@@ -281,7 +293,8 @@ std::string Diagnostics::to_string(bool colours) const {
                    diagnostic.severity, diagnostic.message, diagnostic.rule, paint);
     for (const Diagnostic::Note& note : diagnostic.notes) {
       if (note.location.length == 0) {
-        fmt::format_to(std::back_inserter(out), "  {} {}\n", paint(kNote, "note:"), note.message);
+        fmt::format_to(std::back_inserter(out), "  {} {}\n", paint(kNote, "note:"),
+                       for_terminal_line(note.message));
       } else {
         append_heading(out, source_.get(), note.location, true, Severity::kNote, note.message, "",
                        paint);
@@ -293,6 +306,16 @@ std::string Diagnostics::to_string(bool colours) const {
                    more == 1 ? "" : "s");
   }
   return out;
+}
+
+std::string for_terminal(std::string_view text) {
+  std::string shown;
+  while (!text.empty()) {
+    const Character character = first_character(text);
+    shown += text[0] == '\n' ? "\n" : character.shown;
+    text.remove_prefix(character.bytes);
+  }
+  return shown;
 }
 
 std::string_view closest(std::string_view word, const std::vector<std::string_view>& candidates) {

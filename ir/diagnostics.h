@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,7 @@ class Source {
     int64_t column;        // from 1, in bytes
     std::string_view row;  // the whole line, without its end
   };
+  /// The first call finds where all lines begin; threads may call it at once.
   Position position(uint32_t offset) const;
 
  private:
@@ -41,6 +43,8 @@ class Source {
   std::string name_;
   std::string storage_;
   std::string_view text_;
+  mutable std::once_flag lines_found_;
+  mutable std::vector<uint32_t> lines_;  // where each begins; those within reach of a Location
   bool is_binary_ = false;
   std::shared_ptr<const Source> owner_;  // of text_, where this source only views it
   void* mapping_ = nullptr;
@@ -97,6 +101,10 @@ class Diagnostics {
   std::vector<Diagnostic> all_;
   Diagnostic overflow_;
 };
+
+/// Text of unknown origin for a terminal: controls but line feeds are blanks, bytes that are no
+/// UTF-8 are U+FFFD.
+std::string for_terminal(std::string_view text);
 
 /// The candidate closest to a misspelt word, or empty when none is close. Case does not matter.
 std::string_view closest(std::string_view word, const std::vector<std::string_view>& candidates);

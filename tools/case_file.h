@@ -25,7 +25,7 @@ namespace minihlo {
 struct Case {
   std::string name;
   std::string about;
-  std::optional<std::string> module;  // HLO text
+  std::optional<std::string> module;  // in any form that is text
   int64_t replicas = 0;               // 0: not said
   int64_t partitions = 0;
   std::optional<Inputs> inputs;

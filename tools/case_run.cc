@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "ir/text/parser.h"
+#include "ir/module_reader.h"
 #include "ir/verifier.h"
 #include "sim/walk.h"
 
@@ -67,7 +67,7 @@ CaseOutcome run_case(const Case& item, const std::shared_ptr<const Source>& besi
       item.module ? Source::from_string(item.name, *item.module) : beside;
   if (!source) return failed("the case has no module, and there is no module.hlo beside it");
   Diagnostics diagnostics(source);
-  std::unique_ptr<Module> module = parse_text(source, diagnostics);
+  std::unique_ptr<Module> module = parse_module(source, diagnostics);
   if (!module) return failed(diagnostics.to_string());
   auto mesh = run_mesh(*module, &item, 0, 0);
   if (!mesh) return failed(mesh.error());

@@ -98,12 +98,12 @@ class Check : public Command {
     }
     const Module& module = *file.module;
     size_t warnings = warning_count(diagnostics);
-    fmt::print("{}: ok: module {}, {} x {}, {}, {}{}\n", file.path, module.name(),
-               count(static_cast<size_t>(replicas(module)), "replica"),
-               count(static_cast<size_t>(partitions(module)), "partition"),
-               count(module.computations().size(), "computation"),
-               count(module.instruction_count(), "instruction"),
-               warnings ? ", " + count(warnings, "warning") : "");
+    print_stdout(fmt::format("{}: ok: module {}, {} x {}, {}, {}{}\n", file.path, module.name(),
+                             count(static_cast<size_t>(replicas(module)), "replica"),
+                             count(static_cast<size_t>(partitions(module)), "partition"),
+                             count(module.computations().size(), "computation"),
+                             count(module.instruction_count(), "instruction"),
+                             warnings ? ", " + count(warnings, "warning") : ""));
   }
 
   void report_json(const ModuleFile& file) {

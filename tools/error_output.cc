@@ -2,8 +2,10 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 
 #include <fmt/format.h>
@@ -15,14 +17,19 @@ namespace {
 struct Reported {
   bool gather = false;
   bool document_printed = false;
+  int write_error = 0;  // the errno of the first write to standard output that failed
   size_t errors = 0;
   Json list = Json::array();
-  std::string text;  // the same, for standard error
+  std::string text;  // the same, for standard error, where the document can't be written
 };
 
 Reported& reported() {
   static Reported it;
   return it;
+}
+
+void keep_write_error() {
+  if (reported().write_error == 0) reported().write_error = errno != 0 ? errno : EIO;
 }
 
 // https://no-color.org
@@ -68,10 +75,21 @@ void set_location(Json& object, const Source* source, Location location) {
 
 void print_stderr(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 
+void print_stdout(std::string_view text) {
+  errno = 0;
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) keep_write_error();
+}
+
+bool flush_stdout() {
+  errno = 0;
+  if (std::fflush(stdout) != 0) keep_write_error();
+  return reported().write_error == 0;
+}
+
 void gather_errors() { reported().gather = true; }
 
 void print_error(std::string_view message, std::string_view rule, std::string_view file) {
-  report(fmt::format("minihlo: error: {}\n", message));
+  report(fmt::format("minihlo: error: {}\n", for_terminal(message)));
   if (!reported().gather) return;
   ++reported().errors;
   reported().list.push(error_json(message, rule, file));
@@ -87,21 +105,26 @@ void print_diagnostics(const Diagnostics& diagnostics, std::string_view file) {
 }
 
 void print_document(const Json& document) {
-  fmt::print("{}", document.text());
+  print_stdout(document.text());
   reported().document_printed = true;
 }
 
-void finish_errors() {
+bool finish_output() {
   Reported& all = reported();
-  if (!all.gather || all.errors == 0) return;
-  if (all.document_printed) {
-    print_stderr(all.text);
-    return;
+  const bool in_document = all.gather && all.errors > 0 && !all.document_printed;
+  if (in_document) {
+    Json document = Json::object();
+    document.set("ok", false);
+    document.set("diagnostics", std::move(all.list));
+    print_document(document);
   }
-  Json document = Json::object();
-  document.set("ok", false);
-  document.set("diagnostics", std::move(all.list));
-  print_document(document);
+  const bool written = flush_stdout();
+  if (!written || !in_document) print_stderr(all.text);
+  if (!written) {
+    print_stderr(fmt::format("minihlo: error: cannot write standard output: {}\n",
+                             std::strerror(all.write_error)));
+  }
+  return written;
 }
 
 Json diagnostic_json(const Diagnostic& diagnostic, const Source* source, std::string_view file) {

@@ -27,8 +27,8 @@ std::string_view attribute_name(const AttributeUse& use) {
 }
 
 void list_opcodes_text() {
-  fmt::print("{:<30}{:<10}{:<13}{:<10}{}\n", "OPCODE", "OPERANDS", "FAMILY", "SHAPE",
-             "ATTRIBUTES (* required)");
+  print_stdout(fmt::format("{:<30}{:<10}{:<13}{:<10}{}\n", "OPCODE", "OPERANDS", "FAMILY", "SHAPE",
+                           "ATTRIBUTES (* required)"));
   for (int i = 0; i < kOpcodeCount; ++i) {
     const OpcodeInfo& row = info(static_cast<Opcode>(i));
     std::string line =
@@ -38,7 +38,7 @@ void list_opcodes_text() {
       line += fmt::format("{}{} ", attribute_name(use), use.required ? "*" : "");
     }
     line.erase(line.find_last_not_of(' ') + 1);
-    fmt::print("{}\n", line);
+    print_stdout(line + '\n');
   }
 }
 
@@ -75,11 +75,11 @@ std::string value_form(const OptionInfo& option) {
 
 void list_passes_text() {
   for (const PassInfo* pass : passes()) {
-    fmt::print("{}\n    {}\n", pass->name, pass->summary);
+    print_stdout(fmt::format("{}\n    {}\n", pass->name, pass->summary));
     for (const OptionInfo& option : pass->options) {
       std::string shown = fmt::format("{}={}", option.name, value_form(option));
       if (!option.default_value.empty()) shown += fmt::format(" ({})", option.default_value);
-      fmt::print("      {}\n          {}\n", shown, option.help);
+      print_stdout(fmt::format("      {}\n          {}\n", shown, option.help));
     }
   }
 }

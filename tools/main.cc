@@ -2,10 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <csignal>
-#include <cstdio>
-#include <cstring>
 #include <exception>
 #include <new>
 #include <string>
@@ -45,8 +42,8 @@ std::string tool_help(bool whole) {
   if (!whole) return out;
   out +=
       "\n"
-      "A FILE is HLO text; - is standard input. Results go to standard output, errors to standard\n"
-      "error.\n"
+      "A FILE is a module as HLO text, protobuf (.hlo.pb, .pbtxt) or JSON, packed by gzip or not;\n"
+      "- is standard input. Results go to standard output, errors to standard error.\n"
       "\n"
       "Exit codes:\n"
       "  0  done, or proved\n"
@@ -81,11 +78,11 @@ int run_tool(const std::vector<std::string>& words) {
   }
   const std::string& first = words[0];
   if (first == "-h" || first == "--help" || (first == "help" && words.size() == 1)) {
-    fmt::print("{}", tool_help(first != "-h"));
+    print_stdout(tool_help(first != "-h"));
     return 0;
   }
   if (first == "--version") {
-    fmt::print("minihlo {}\n", MINIHLO_VERSION);
+    print_stdout(fmt::format("minihlo {}\n", MINIHLO_VERSION));
     return 0;
   }
   // `minihlo help check` is `minihlo check --help`.
@@ -102,7 +99,7 @@ int run_tool(const std::vector<std::string>& words) {
     int help = asks_help ? 2 : 0;
     std::string wrong = asks_help ? "" : arguments.parse({words.begin() + 1, words.end()}, help);
     if (help) {
-      fmt::print("{}", arguments.help(text, help == 2));
+      print_stdout(arguments.help(text, help == 2));
       return 0;
     }
     if (!wrong.empty()) return usage_error(fmt::format("{}: {}", name, wrong), name);
@@ -138,10 +135,6 @@ int main(int argc, char** argv) {
   } catch (...) {
     print_error("unknown failure");
   }
-  minihlo::finish_errors();
-  if (std::fflush(stdout) != 0) {
-    print_error(fmt::format("cannot write standard output: {}", std::strerror(errno)));
-    return static_cast<int>(minihlo::ExitCode::kInvalid);
-  }
+  if (!minihlo::finish_output()) return static_cast<int>(minihlo::ExitCode::kInvalid);
   return code;
 }

@@ -35,10 +35,13 @@ std::unique_ptr<Module> load_module(const std::string& path, const ParseOptions&
 }
 
 bool write_output(const std::string& path, std::string_view text) {
-  bool to_stdout = path == "-";
-  std::FILE* file = to_stdout ? stdout : std::fopen(path.c_str(), "wb");
+  if (path == "-") {
+    print_stdout(text);
+    return flush_stdout();
+  }
+  std::FILE* file = std::fopen(path.c_str(), "wb");
   bool written = file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  if (file) written &= (to_stdout ? std::fflush(file) : std::fclose(file)) == 0;
+  if (file) written &= std::fclose(file) == 0;
   if (!written) print_error(fmt::format("cannot write '{}': {}", path, std::strerror(errno)));
   return written;
 }

@@ -30,8 +30,8 @@ void print_unreadable(const ModuleFile& file);
 /// module.
 std::unique_ptr<Module> load_module(const std::string& path, const ParseOptions& options = {});
 
-/// Writes `text` to a file, or to standard output for `-`. Prints what goes wrong on standard error
-/// and returns false.
+/// Writes `text` to a file, or to standard output for `-`. Reports what goes wrong and returns
+/// false.
 bool write_output(const std::string& path, std::string_view text);
 
 }  // namespace minihlo

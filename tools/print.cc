@@ -55,7 +55,8 @@ class Print : public Command {
                      "print array constants of more than N elements as {...}", 0);
     arguments.flag("--operand-shapes", options_.operand_shapes, "print shapes of operands too");
     arguments.flag("--full-bodies", options_.full_bodies,
-                   "write called computations out where they are called, too");
+                   "write called computations out where they are called, too, as far as that is no "
+                   "flood; what is read back has a copy for each");
     arguments.flag("--no-async-sugar", no_async_sugar_,
                    "print async-start and the computation it calls in place of X-start");
     arguments.option("--computation", "NAME", computation_, "print one computation alone");

@@ -161,12 +161,13 @@ class Run : public Command {
     if (json_) {
       print_json(*mesh, *result, shown, expect.has_value(), difference);
     } else if (output_.empty()) {
-      fmt::print("{}", outputs_text(*mesh, *result, shown));
+      print_stdout(outputs_text(*mesh, *result, shown));
     }
     if (stats_ && !json_) {
-      std::FILE* to = output_ == "-" ? stderr : stdout;
-      fmt::print(to, "peak memory {} bytes ({}), {} steps, {:.6f} s\n", result->stats.peak_memory,
-                 bytes_text(result->stats.peak_memory), result->stats.steps, result->stats.seconds);
+      auto* print = output_ == "-" ? print_stderr : print_stdout;
+      print(fmt::format("peak memory {} bytes ({}), {} steps, {:.6f} s\n",
+                        result->stats.peak_memory, bytes_text(result->stats.peak_memory),
+                        result->stats.steps, result->stats.seconds));
     }
     if (difference.empty()) return ExitCode::kOk;
     print_error(fmt::format("outputs differ from '{}': {}", expect_, difference));
@@ -233,11 +234,13 @@ class Run : public Command {
 
   ExitCode run_cases() {
     Report report;
+    Json diagnostics = Json::array();
     bool unreadable = false;
     for (const std::string& file : files_) {
       auto cases = read_case_file(file);
       if (!cases) {
-        print_error(cases.error());
+        if (json_) diagnostics.push(error_json(cases.error(), "invalid", file));
+        print_error(cases.error(), "invalid", file);
         unreadable = true;
         continue;
       }
@@ -257,15 +260,18 @@ class Run : public Command {
       for (const auto& [what, count] : report.missing) missing.set(what, count);
       object.set("missing", std::move(missing));
       object.set("not_passed", std::move(report.list));
+      if (unreadable) object.set("diagnostics", std::move(diagnostics));
       if (stats_) object.set("stats", stats_json(report.stats));
       print_document(object);
     } else {
-      fmt::print("{} cases: {} passed, {} failed, {} unsupported\n", total, report.passed,
-                 report.failed, report.unsupported);
-      for (const auto& [what, count] : report.missing) fmt::print("  {}: {}\n", what, count);
+      print_stdout(fmt::format("{} cases: {} passed, {} failed, {} unsupported\n", total,
+                               report.passed, report.failed, report.unsupported));
+      for (const auto& [what, count] : report.missing)
+        print_stdout(fmt::format("  {}: {}\n", what, count));
       if (stats_) {
-        fmt::print("peak memory {} bytes, {} steps, {:.6f} s\n", report.stats.peak_memory,
-                   report.stats.steps, report.stats.seconds);
+        print_stdout(fmt::format("peak memory {} bytes, {} steps, {:.6f} s\n",
+                                 report.stats.peak_memory, report.stats.steps,
+                                 report.stats.seconds));
       }
     }
     if (unreadable) return ExitCode::kInvalid;
@@ -305,7 +311,8 @@ class Run : public Command {
     if (!json_) {
       std::string_view message = outcome.message;
       while (message.ends_with('\n')) message.remove_suffix(1);
-      fmt::print("{}: {}: {}: {}\n", file, item.name, failed ? "failed" : "unsupported", message);
+      print_stdout(fmt::format("{}: {}: {}: {}\n", file, item.name,
+                               failed ? "failed" : "unsupported", message));
       return;
     }
     Json entry = Json::object();

@@ -98,6 +98,7 @@ ExitCode exit_code(Stop::Kind kind) {
       return ExitCode::kDiffers;
     case Stop::Kind::kUnsupported:
       return ExitCode::kUnsupported;
+    case Stop::Kind::kMemory:
     case Stop::Kind::kSteps:
     case Stop::Kind::kTime:
       return ExitCode::kUndecided;

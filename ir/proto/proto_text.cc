@@ -93,8 +93,11 @@ class TextReader {
  private:
   static constexpr int kMaxDepth = 500;
 
-  bool fail(std::string message) {
-    diagnostics_.error("invalid-proto-text", {static_cast<uint32_t>(cursor_.offset()), 1},
+  // An error at what stands next, or at a word that is read already.
+  bool fail(std::string message) { return fail_at(cursor_.offset(), 1, std::move(message)); }
+  bool fail_at(size_t place, size_t length, std::string message) {
+    const auto bytes = static_cast<uint32_t>(std::max<size_t>(length, 1));
+    diagnostics_.error("invalid-proto-text", {static_cast<uint32_t>(place), bytes},
                        std::move(message));
     return false;
   }
@@ -183,16 +186,20 @@ class TextReader {
     if (cursor_.peek() != '"' && cursor_.peek() != '\'') return fail("expected a string");
     std::string piece;
     while (cursor_.peek() == '"' || cursor_.peek() == '\'') {
+      const size_t place = cursor_.offset();
       std::string_view inside;
-      if (!cursor_.string(inside)) return fail("nothing closes this string");
+      if (!cursor_.string(inside)) return fail_at(place, 1, "nothing closes this string");
       piece.clear();
-      if (!unescape(inside, piece)) return fail("the string before this has a malformed escape");
+      if (!unescape(inside, piece)) {
+        return fail_at(place, inside.size() + 2, "the string has a malformed escape");
+      }
       text += piece;
     }
     return true;
   }
 
   bool read_real(double& value) {
+    const size_t place = cursor_.offset();
     std::string_view word = cursor_.word();
     const bool negative = word.starts_with('-');
     std::string_view digits = negative ? word.substr(1) : word;
@@ -204,13 +211,16 @@ class TextReader {
       const char* const end = digits.data() + digits.size();
       auto [behind, error] = std::from_chars(digits.data(), end, value);
       const bool rest = behind == end || (behind + 1 == end && (*behind | 0x20) == 'f');
-      if (digits.empty() || error != std::errc() || !rest) return fail("expected a number");
+      if (digits.empty() || error != std::errc() || !rest) {
+        return fail_at(place, word.size(), "expected a number");
+      }
     }
     if (negative) value = -value;
     return true;
   }
 
   bool read_integer(const Field& field, int64_t& value) {
+    const size_t place = cursor_.offset();
     std::string_view word = cursor_.word();
     if (field.kind == FieldKind::kEnum) {
       if (auto number = value_number(field.enum_type(), word)) {
@@ -237,14 +247,16 @@ class TextReader {
     const char* const end = digits.data() + digits.size();
     auto [behind, error] = std::from_chars(digits.data(), end, number, base);
     if (digits.empty() || error != std::errc() || behind != end) {
-      return fail(field.kind == FieldKind::kEnum
-                      ? fmt::format("{} has no value '{}'", name(field.enum_type()), word)
-                      : fmt::format("expected a number for '{}'", name(field)));
+      return fail_at(place, word.size(),
+                     field.kind == FieldKind::kEnum
+                         ? fmt::format("{} has no value '{}'", name(field.enum_type()), word)
+                         : fmt::format("expected a number for '{}'", name(field)));
     }
     value = static_cast<int64_t>(negative ? -number : number);
     const bool narrow = field.kind == FieldKind::kInt32 || field.kind == FieldKind::kEnum;
     if (narrow && value != static_cast<int32_t>(value)) {
-      return fail(fmt::format("the number for '{}' does not fit 32 bits", name(field)));
+      return fail_at(place, word.size(),
+                     fmt::format("the number for '{}' does not fit 32 bits", name(field)));
     }
     return true;
   }
@@ -388,9 +400,11 @@ bool looks_like_proto_text(std::string_view text) {
                                  [&](proto::MessageId file) { return find_field(file, word); });
   if (!known) return false;
   if (cursor.accept(':')) return true;
+  if (cursor.peek() == '<') return true;
   // A computation of HLO text may have such a name, too; its first instruction has an = behind.
-  return cursor.accept('{') && !cursor.word().empty() &&
-         (cursor.peek() == ':' || cursor.peek() == '{');
+  if (!cursor.accept('{')) return false;
+  if (cursor.peek() == '}' || cursor.peek() == '[') return true;
+  return !cursor.word().empty() && (cursor.peek() == ':' || cursor.peek() == '{');
 }
 
 std::optional<std::string> proto_text_to_wire(const Source& source, Diagnostics& diagnostics) {

@@ -63,8 +63,11 @@ void TextPrinter::print(const Module& module) {
       computation_numbers_.try_emplace(computation, computation_numbers_.size());
     }
   }
-  constexpr size_t kMostTimes = 1000;
-  if (options_.full_bodies) bodies_allowed_ = kMostTimes * module.instruction_count();
+  constexpr size_t kMostTimes = 1000, kMostInstructions = size_t{1} << 20;
+  if (options_.full_bodies) {
+    const size_t count = module.instruction_count();
+    bodies_allowed_ = std::min(kMostTimes * count, std::max(10 * count, kMostInstructions));
+  }
   print_header(module);
   for (const Computation* computation : order) {
     print(*computation);

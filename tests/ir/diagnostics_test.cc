@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
+
 #include <fmt/format.h>
 
 namespace minihlo {
@@ -51,6 +53,41 @@ TEST_CASE("diagnostics: of a long line, what is around the place") {
   text = shown("b" + filler, "b" + filler);
   CHECK(text.size() < 400);
   CHECK(text.find("^~~~") != text.npos);
+}
+
+TEST_CASE("diagnostics: nor what a message takes over from a module") {
+  Diagnostics diagnostics;
+  diagnostics.error("rule", {}, "\x1b[31m\n'x'").notes.push_back({"\xFF\n", {}});
+  CHECK(diagnostics.to_string() == "error:  [31m 'x' [rule]\n  note: \xEF\xBF\xBD \n");
+}
+
+TEST_CASE("diagnostics: places of every line") {
+  const auto source = Source::from_string("f", "\nab\r\n\nc");
+  const auto at = [&](uint32_t offset) {
+    const Source::Position position = source->position(offset);
+    return fmt::format("{}:{} {}", position.line, position.column, position.row);
+  };
+  CHECK(at(0) == "1:1 ");
+  CHECK(at(1) == "2:1 ab");
+  CHECK(at(4) == "2:4 ab");
+  CHECK(at(5) == "3:1 ");
+  CHECK(at(6) == "4:1 c");
+  CHECK(at(7) == "4:2 c");
+  CHECK(at(99) == "4:2 c");
+}
+
+TEST_CASE("diagnostics: thousands of errors behind a long text take no time to be placed") {
+  constexpr size_t kLines = 1000000, kErrors = 10000;
+  std::string text;
+  for (size_t i = 0; i < kLines; ++i) text += "0123456789\n";
+  Diagnostics diagnostics(Source::from_string("f", text), 0);
+  for (size_t i = 0; i < kErrors; ++i) {
+    diagnostics.error("rule", {static_cast<uint32_t>(text.size() - 11), 1}, "no");
+  }
+  // Looking for each line from the start would read 110 GB, for minutes.
+  const auto begin = std::chrono::steady_clock::now();
+  CHECK(diagnostics.to_string().ends_with("f:1000000:1: error: no [rule]\n  0123456789\n  ^\n"));
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(10));
 }
 
 TEST_CASE("diagnostics: colours only where they are asked for") {

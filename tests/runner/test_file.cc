@@ -50,6 +50,8 @@ tl::expected<std::vector<std::string>, std::string> split_words(std::string_view
 std::string read_step_section(Step& step, std::string_view head, std::string_view body) {
   if (head == "stdin") {
     step.input = body;
+  } else if (head == "stdout full") {
+    step.output_full = true;
   } else if (head == "stdout" || head == "stdout contains") {
     step.output = {std::string(body), head != "stdout"};
   } else if (head == "stderr" || head == "stderr contains") {
@@ -142,6 +144,7 @@ std::string print_test_file(const TestFile& file) {
     out += fmt::format("$ {}\n", step.command);
     if (!step.input.empty()) print_section(out, "stdin", step.input);
     if (step.exit_code != 0) print_section(out, fmt::format("exit {}", step.exit_code), "");
+    if (step.output_full) print_section(out, "stdout full", "");
     print_expectation(out, "stdout", step.output);
     print_expectation(out, "stderr", step.error);
   }

@@ -16,6 +16,7 @@
 //   --- stdin              what stands on its standard input (nothing without it)
 //   --- exit N             its exit code (0 without it)
 //   --- stdout             all of its standard output (nothing without it)
+//   --- stdout full        it can't be written: it is a device that is full
 //   --- stderr             all of its standard error (nothing without it)
 //   --- stdout contains    lines that occur in its output, in this order; more may stand between,
 //   --- stderr contains    before and behind them
@@ -48,6 +49,7 @@ struct Step {
   std::string command;             // as written, without `$ `
   std::vector<std::string> words;  // the arguments behind `minihlo`
   std::string input;
+  bool output_full = false;
   int exit_code = 0;
   Expectation output;
   Expectation error;

@@ -19,7 +19,8 @@ constexpr std::string_view kText =
     "two\n"
     "--- stderr\n"
     "wrong\n"
-    "$ minihlo print a.hlo\n";
+    "$ minihlo print a.hlo\n"
+    "--- stdout full\n";
 
 TEST_CASE("test file: files, steps and what they expect") {
   auto file = parse_test_file(kText);
@@ -37,7 +38,9 @@ TEST_CASE("test file: files, steps and what they expect") {
   CHECK(step.output.text == "one\ntwo\n");
   CHECK_FALSE(step.error.contains);
   CHECK(step.error.text == "wrong\n");
+  CHECK_FALSE(step.output_full);
   CHECK(file->steps[1].exit_code == 0);
+  CHECK(file->steps[1].output_full);
 }
 
 TEST_CASE("test file: what was read is printed as it was written") {

@@ -63,6 +63,13 @@ TEST_CASE("pbtxt: errors have lines") {
     CHECK(wire_of(text, said) == "-");
     CHECK(said.find("t:1:") != std::string::npos);
   }
+  // The place is that of the value.
+  wire_of("name: \"a\"\ncomputations {\n  id: 1x\n}", said);
+  CHECK(said.find("t:3:7: error: expected a number for 'id' [invalid-proto-text]\n"
+                  "    id: 1x\n"
+                  "        ^~\n") != std::string::npos);
+  wire_of("computations {\n  name: \"a\\q\" id: 1\n}", said);
+  CHECK(said.find("t:2:9: error: the string has a malformed escape") != std::string::npos);
   std::string deep;
   for (int i = 0; i < 100000; ++i) deep += "result { tuple_shapes {";
   wire_of("host_program_shape { " + deep, said);
@@ -72,6 +79,9 @@ TEST_CASE("pbtxt: errors have lines") {
 TEST_CASE("pbtxt: told from HLO text") {
   CHECK(looks_like_proto_text("hlo_module { name: \"a\" }"));
   CHECK(looks_like_proto_text("# c\nname: \"a\""));
+  CHECK(looks_like_proto_text("hlo_module < name: \"a\" >"));
+  CHECK(looks_like_proto_text("hlo_module { [a.b]: 1 name: \"a\" }"));
+  CHECK(looks_like_proto_text("hlo_module {}"));
   CHECK_FALSE(looks_like_proto_text("HloModule name"));
   CHECK_FALSE(looks_like_proto_text("computations { x = f32[] parameter(0) }"));
   CHECK_FALSE(looks_like_proto_text("name = f32[] parameter(0)"));

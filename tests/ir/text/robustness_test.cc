@@ -167,5 +167,23 @@ TEST_CASE("binary noise") {
         "invalid-character 1:12 this character does not start a token\n");
 }
 
+TEST_CASE("bodies that nest deeply are not written out in each other without end") {
+  constexpr int kDeep = 20000;
+  std::string text = "HloModule m\n\ng0 {\n  ROOT p = f32[] parameter(0)\n}\n";
+  for (int i = 1; i < kDeep; ++i) {
+    text += fmt::format(
+        "g{} {{\n  p = f32[] parameter(0)\n  ROOT r = f32[] call(p), to_apply=g{}\n}}\n", i, i - 1);
+  }
+  text += fmt::format(
+      "ENTRY e {{\n  p = f32[] parameter(0)\n  ROOT r = f32[] call(p), to_apply=g{}\n}}\n",
+      kDeep - 1);
+  Diagnostics diagnostics;
+  std::unique_ptr<Module> module = parse_text(Source::from_string("", text), diagnostics);
+  REQUIRE(module);
+  PrintOptions options;
+  options.full_bodies = true;
+  CHECK(print_text(*module, options).size() < 400'000'000);
+}
+
 }  // namespace
 }  // namespace minihlo
