@@ -36,9 +36,9 @@ void TextPrinter::print_computation(const Computation& computation) {
 }
 
 void TextPrinter::print_computations(std::span<Computation* const> computations) {
-  bool bodies = false;
+  bool bodies = false, first = true;  // the same one may be there twice
   print_list(computations, "{", "", "", [&](const Computation* one) {
-    if (one != computations.front()) out_ += bodies ? "," : ", ";
+    if (!std::exchange(first, false)) out_ += bodies ? "," : ", ";
     bodies = takes_body(*one);
     if (bodies) {
       print_nested_body(*one);
