@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "ir/proto/module_reading.h"
@@ -9,6 +11,11 @@ namespace {
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
 bool may_continue(char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '.' || c == '-'; }
+
+bool is_name(std::string_view name) {
+  return is_letter(name[0]) && std::all_of(name.begin(), name.end(), may_continue) &&
+         minihlo::internal::is_allowed_name(name);
+}
 
 // The name that XLA makes of one that is none in text.
 std::string sanitized(std::string_view name) {
@@ -25,8 +32,8 @@ std::string sanitized(std::string_view name) {
 bool ModuleReader::keep_name(const Message& in, Field field, std::string_view& name) {
   name = in.text(field);
   if (name.empty()) return in.fail("missing-field", field, "a name is missing");
-  std::string made = sanitized(name);
-  if (made == name) return true;
+  if (is_name(name)) return true;
+  const std::string made = sanitized(name);
   in.warn("changed-name", fmt::format("'{}' can't be a name in text; it is read as '{}'",
                                       name.substr(0, 100), made.substr(0, 100)));
   names_changed_ = true;
@@ -37,6 +44,10 @@ bool ModuleReader::keep_name(const Message& in, Field field, std::string_view& n
 bool ModuleReader::read_computation(const Message& in) {
   std::string_view name;
   if (!keep_name(in, HloComputationProto::name, name)) return false;
+  if (!computation_names_.insert(name).second && !names_changed_) {
+    return in.fail("duplicate-name", HloComputationProto::name,
+                   fmt::format("a computation named '{}' is there already", name));
+  }
   // All of these follow from the instructions.
   in.use(HloComputationProto::program_shape);
   in.use(HloComputationProto::is_fusion_computation);

@@ -410,6 +410,11 @@ bool ModuleReader::read_instruction(const Message& in, Scope& scope) {
       !require(in, opcode, shape, operands, attributes)) {
     return false;
   }
+  // Where a name had to be changed, clashes are settled in the end.
+  if (!instruction_names_.insert(name).second && !names_changed_) {
+    return in.fail("duplicate-name", HloInstructionProto::name,
+                   fmt::format("an instruction named '{}' is there already", name));
+  }
   if (!predecessors.empty()) {
     std::span<Instruction*> list = reading_.arena.array<Instruction*>(predecessors.size());
     std::copy(predecessors.begin(), predecessors.end(), list.begin());

@@ -84,7 +84,7 @@ void Input::report_lost() {
 
 Message::Message(Input& input, MessageId type, std::string_view bytes)
     : input_(input), type_(type), bytes_(bytes), begin_(input.entries_.size()), end_(begin_) {
-  scan();
+  scan(bytes);
 }
 
 Message::Message(const Message& parent, Field field, size_t index, std::string_view bytes)
@@ -97,7 +97,7 @@ Message::Message(const Message& parent, Field field, size_t index, std::string_v
       depth_(parent.depth_ + 1),
       begin_(parent.input_.entries_.size()),
       end_(begin_) {
-  scan();
+  scan(bytes);
 }
 
 Message::~Message() {
@@ -114,19 +114,19 @@ Message::~Message() {
   input_.entries_.resize(begin_);
 }
 
-void Message::scan() {
+void Message::scan(std::string_view bytes) {
   if (depth_ > kMaxDepth) {
     ok_ = fail("nested-too-deeply", fmt::format("nested more than {} levels deep", kMaxDepth));
     return;
   }
   // Nothing is known of what an opaque message holds.
   if (type_ == MessageId::Opaque) return;
-  const char* place = bytes_.data();
+  const char* place = bytes.data();
   try {
-    protozero::pbf_reader reader(bytes_.data(), bytes_.size());
-    while (reader.next()) {
-      place = reader.data().data();
-      const auto offset = static_cast<uint32_t>(place - input_.source_->text().data());
+    protozero::pbf_reader reader(bytes.data(), bytes.size());
+    for (; reader.next(); place = reader.data().data()) {
+      const auto offset =
+          static_cast<uint32_t>(reader.data().data() - input_.source_->text().data());
       const Field* field = find_field(type_, reader.tag());
       const bool whole = field && reader.wire_type() == wire_type(field->kind);
       const bool packed = field && !whole && field->is_repeated() &&
@@ -140,16 +140,24 @@ void Message::scan() {
       }
     }
   } catch (const protozero::exception& problem) {
-    const auto end = static_cast<size_t>(bytes_.data() + bytes_.size() - place);
+    const auto end = static_cast<size_t>(bytes.data() + bytes.size() - place);
     ok_ = fail_at("malformed-message", input_.location(place, std::max<size_t>(end, 1)), path(),
                   fmt::format("these bytes are no {}: {}", name(type_), problem.what()));
   }
   end_ = input_.entries_.size();
 }
 
+// As protobuf has it: what is there again adds to repeated fields and replaces single ones.
+void Message::merge(std::string_view bytes) {
+  bytes_ = bytes_.substr(0, 0);
+  scan(bytes);
+}
+
 void Message::add(const Field& field, uint32_t offset, bool packed) {
-  // Of a single field the last value counts.
-  if (has(field) && !field.is_repeated()) {
+  if (has(field) && !field.is_repeated() && field.kind == FieldKind::kMessage) {
+    has_pieces_ = true;
+  } else if (has(field) && !field.is_repeated()) {
+    // Of a single value the last one counts.
     for (size_t i = begin_; i < input_.entries_.size(); ++i) {
       if (input_.entries_[i].index == field.index) input_.entries_[i].offset = offset;
     }
@@ -200,7 +208,8 @@ double Message::real(Field field) const {
 std::string_view Message::text(Field field) const {
   use(field);
   const Input::Entry* entry = find(field);
-  return entry ? value_bytes(entry->offset) : std::string_view();
+  if (!entry || (has_pieces_ && field.kind == FieldKind::kMessage)) return {};
+  return value_bytes(entry->offset);
 }
 
 size_t Message::count(Field field) const {

@@ -63,6 +63,7 @@ class Message {
   Message& operator=(const Message&) = delete;
 
   MessageId type() const { return type_; }
+  /// Nothing where the message stands in several pieces.
   std::string_view bytes() const { return bytes_; }
   Input& input() const { return input_; }
   /// False where the bytes are no message; that has been reported.
@@ -80,7 +81,8 @@ class Message {
   int64_t integer(Field field) const;
   bool boolean(Field field) const { return integer(field) != 0; }
   double real(Field field) const;
-  /// The value of a string or bytes field, or the bytes of a message.
+  /// The value of a string or bytes field, or the bytes of a message; nothing where that stands in
+  /// several pieces.
   std::string_view text(Field field) const;
   size_t count(Field field) const;
 
@@ -103,6 +105,12 @@ class Message {
       const Input::Entry entry = input_.entries_[i];
       if (entry.index != field.index) continue;
       Message inner(*this, field, number++, value_bytes(entry.offset));
+      if (has_pieces_ && !field.is_repeated()) {
+        while (++i < end_) {
+          const Input::Entry next = input_.entries_[i];
+          if (next.index == field.index && inner.ok()) inner.merge(value_bytes(next.offset));
+        }
+      }
       if (!inner.ok() || !visit(inner)) return false;
     }
     return true;
@@ -120,7 +128,8 @@ class Message {
 
  private:
   Message(const Message& parent, Field field, size_t index, std::string_view bytes);
-  void scan();
+  void scan(std::string_view bytes);
+  void merge(std::string_view bytes);
   void add(const Field& field, uint32_t offset, bool packed);
   const Input::Entry* find(Field field) const;
   std::string_view value_bytes(uint32_t offset) const;
@@ -139,6 +148,7 @@ class Message {
   uint64_t present_[2] = {0, 0};
   mutable uint64_t used_[2] = {0, 0};
   bool ok_ = true;
+  bool has_pieces_ = false;  // a single message is there more than once
 };
 
 }  // namespace minihlo::proto

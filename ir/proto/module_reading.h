@@ -6,6 +6,7 @@
 #pragma once
 
 #include <tsl/robin_map.h>
+#include <tsl/robin_set.h>
 
 #include <memory>
 #include <string>
@@ -64,6 +65,8 @@ class ModuleReader {
   Input& input_;
   tsl::robin_map<int64_t, Computation*> computations_;
   std::vector<Scope> scopes_;  // by number of the computation, for the schedule
+  // Both are unique in a module.
+  tsl::robin_set<std::string_view> instruction_names_, computation_names_;
   bool names_changed_ = false;
   // The start that an update or done belongs to.
   tsl::robin_map<const Instruction*, const Instruction*> async_starts_;

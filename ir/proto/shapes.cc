@@ -229,7 +229,7 @@ bool read_shape(Reading& reading, const Message& in, const Shape*& shape) {
   }
   // What layouts of tokens and tuples say means nothing.
   if (!shape->is_array()) in.use(ShapeProto::layout);
-  reading.known_shapes.emplace(in.bytes(), shape);
+  if (!in.bytes().empty()) reading.known_shapes.emplace(in.bytes(), shape);
   return true;
 }
 

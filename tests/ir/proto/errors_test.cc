@@ -3,6 +3,8 @@
 
 #include <functional>
 
+#include <fmt/format.h>
+
 #include "ir/proto/writer.h"
 #include "tests/ir/proto/proto_testing.h"
 
@@ -27,6 +29,15 @@ Fill instruction(std::string_view name, std::string_view opcode, int64_t id, Fil
 
 Fill operands(std::vector<int64_t> ids) {
   return [=](Writer& out) { out.integers<int64_t>(HloInstructionProto::operand_ids, ids); };
+}
+
+// A field of any wire type, as bytes.
+std::string raw(uint32_t number, uint32_t wire_type, std::string_view value) {
+  std::string bytes;
+  for (uint32_t tag = number << 3 | wire_type; tag > 0; tag >>= 7) {
+    bytes += static_cast<char>((tag & 0x7f) | (tag > 0x7f ? 0x80 : 0));
+  }
+  return bytes + std::string(value);
 }
 
 // A HloModuleProto with one computation of these instructions, whose root is number 1.
@@ -162,6 +173,15 @@ TEST_CASE("proto errors: shapes") {
         });
       },
       "shape.layout.minor_to_major: {0,0} does not order 2 dimensions", "invalid-layout");
+  says(
+      [](Writer& out) {
+        out.integer(ShapeProto::element_type, 11);
+        out.integers<int64_t>(ShapeProto::dimensions, std::vector<int64_t>{2, 3});
+        out.message(ShapeProto::layout, [](Writer& layout) {
+          layout.integers<int64_t>(LayoutProto::minor_to_major, std::vector<int64_t>{0});
+        });
+      },
+      "shape.layout.minor_to_major: {0} does not order 2 dimensions", "invalid-layout");
 }
 
 TEST_CASE("proto errors: the module") {
@@ -190,6 +210,128 @@ TEST_CASE("proto errors: the module") {
   check_says(module_of(two, schedule({1})), "'main' has 2 instructions, and 1 are scheduled",
              "invalid-schedule");
   check_says(module_of(two, schedule({1, 1})), "'p' is scheduled twice", "invalid-schedule");
+}
+
+TEST_CASE("proto errors: calls, order and names") {
+  // A computation that calls itself, or one that comes later, calls one that isn't there yet.
+  for (int64_t callee : {5, 6}) {
+    check_says(module_of({kParameter, instruction("x", "call", 2,
+                                                  [&](Writer& out) {
+                                                    operands({1})(out);
+                                                    out.integers<int64_t>(
+                                                        HloInstructionProto::called_computation_ids,
+                                                        std::vector<int64_t>{callee});
+                                                  })}),
+               fmt::format("no computation {} stands before this one", callee), "unknown-id");
+  }
+  check_says(
+      module_of({instruction("x", "negate", 1, operands({2})), instruction("p", "parameter", 2)}),
+      "(%x).operand_ids[0]: no instruction 2 stands before this one", "unknown-id");
+  check_says(module_of({kParameter, instruction("x", "negate", 2, operands({-1}))}),
+             "no instruction -1 stands before this one", "unknown-id");
+  check_says(module_of({kParameter, instruction("p", "negate", 2, operands({1}))}),
+             "instructions[1] (%p).name: an instruction named 'p' is there already",
+             "duplicate-name");
+  auto again = [](std::string_view name, int64_t id) {
+    return [=](Writer& out) {
+      out.message(HloModuleProto::computations, [&](Writer& computation) {
+        computation.text(HloComputationProto::name, name);
+        computation.message(HloComputationProto::instructions, instruction("q", "parameter", 1));
+        computation.integer(HloComputationProto::id, id);
+        computation.integer(HloComputationProto::root_id, 1);
+      });
+    };
+  };
+  CHECK(Read(module_of({kParameter}, again("other", 6))).diagnostics.to_string() == "");
+  check_says(module_of({kParameter}, again("other", 5)), "the module has a computation 5 already",
+             "duplicate-id");
+  check_says(module_of({kParameter}, again("main", 6)),
+             "computations[1] (%main).name: a computation named 'main' is there already",
+             "duplicate-name");
+}
+
+TEST_CASE("proto: what stands twice counts as protobuf has it") {
+  // The last of single values counts, and messages are merged.
+  auto shape = [](std::vector<int64_t> dims, bool typed) {
+    return [=](Writer& out) {
+      out.message(HloInstructionProto::shape, [&](Writer& inner) {
+        if (typed) inner.integer(ShapeProto::element_type, 11);
+        inner.integers<int64_t>(ShapeProto::dimensions, dims);
+      });
+    };
+  };
+  Read read(module_of({[&](Writer& out) {
+    out.text(HloInstructionProto::name, "first");
+    out.text(HloInstructionProto::opcode, "negate");
+    shape({2, 3}, true)(out);
+    out.integer(HloInstructionProto::id, 9);
+    out.text(HloInstructionProto::opcode, "parameter");
+    shape({4}, false)(out);
+    out.integer(HloInstructionProto::id, 1);
+    out.text(HloInstructionProto::name, "last");
+  }}));
+  CHECK(read.text().find("ROOT %last = f32[2,3,4]{2,1,0} parameter(0)") != std::string::npos);
+  CHECK(read.diagnostics.to_string() == "");
+}
+
+TEST_CASE("proto: numbers packed, one by one, and both") {
+  const std::string dimensions[] = {raw(14, 2, std::string("\x02\x00\x01", 3)),
+                                    raw(14, 0, std::string("\x00", 1)) + raw(14, 0, "\x01"),
+                                    raw(14, 2, std::string("\x01\x00", 2)) +
+                                        raw(14, 2, std::string("\x00", 1)) + raw(14, 0, "\x01"),
+                                    // A number may be written longer than it need be.
+                                    raw(14, 2, std::string("\x04\x80\x00\x81\x00", 5))};
+  for (const std::string& bytes : dimensions) {
+    Read read(module_of({[&](Writer& out) {
+      out.append(bytes);
+      instruction("c", "constant", 1)(out);
+    }}));
+    CHECK(read.diagnostics.to_string().find("'dimensions' of HloInstructionProto is not taken") !=
+          std::string::npos);
+    Read transposed(module_of({kParameter, [&](Writer& out) {
+                                 out.text(HloInstructionProto::name, "t");
+                                 out.text(HloInstructionProto::opcode, "transpose");
+                                 write_scalar(out, HloInstructionProto::shape);
+                                 out.integer(HloInstructionProto::id, 2);
+                                 operands({1})(out);
+                                 out.append(bytes);
+                               }}));
+    CHECK(transposed.text().find("transpose(%p), dimensions={0,1}") != std::string::npos);
+  }
+}
+
+TEST_CASE("proto errors: bytes that are no message") {
+  auto says = [](const std::string& bytes) {
+    const std::string whole = module_of({kParameter});
+    check_says(whole + bytes, "these bytes are no HloModuleProto", "malformed-message");
+    check_says(whole + bytes, fmt::format("@{}", whole.size()), "malformed-message");
+  };
+  says(raw(3, 2, "\xff\xff\xff\xff\x07"));                          // 2^31 - 1 bytes
+  says(raw(3, 2, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"));      // 2^64 - 1 bytes
+  says(raw(5, 0, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"));  // a varint of 11 bytes
+  says(raw(5, 0, ""));
+  says(raw(5, 1, "1234567"));
+  says(raw(5, 5, "123"));
+  says(raw(99, 3, ""));  // a group
+  says(raw(99, 4, ""));
+  says(raw(99, 6, ""));
+  says(std::string("\x00\x01", 2));  // field 0
+  // A field of another wire type is one that nobody knows.
+  Read read(module_of({kParameter}) + raw(5, 2, std::string("\x01\x01", 2)));
+  CHECK(read.module);
+  CHECK(read.diagnostics.to_string().find("an unknown field 5") != std::string::npos);
+}
+
+TEST_CASE("proto: bytes of strings that are no UTF-8 are kept") {
+  const std::string name = "a\xff\xc3";
+  Read read(module_of({instruction("p", "parameter", 1, [&](Writer& out) {
+    out.message(HloInstructionProto::metadata,
+                [&](Writer& metadata) { metadata.text(OpMetadata::op_name, name); });
+  })}));
+  REQUIRE(read.module);
+  CHECK(through_proto(read.text()) == read.text());
+  std::span<const Attribute> metadata = read.module->entry()->root()->get(attr::metadata);
+  CHECK(get(metadata, attr::op_name) == name);
 }
 
 TEST_CASE("proto: what is not taken over is said once") {
