@@ -135,7 +135,7 @@ bool read_value(Reading& reading, const Message& in, Field field, AttributeId id
   value.id = id;
   present = in.has(field);
   if (!present) return true;
-  std::vector<int64_t> numbers;
+  std::vector<int64_t>& numbers = reading.numbers;
   switch (info(id).kind) {
     case AttributeKind::kBool:
       if (field.kind == FieldKind::kEnum) return read_tri_state(in, field, value, present);

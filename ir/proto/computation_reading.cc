@@ -53,6 +53,7 @@ bool ModuleReader::read_computation(const Message& in) {
   in.use(HloComputationProto::is_fusion_computation);
   Computation* computation = reading_.module.add_computation(name, in.location());
   Scope scope{computation, {}, {}, in.count(HloComputationProto::instructions)};
+  scope.instructions.reserve(scope.size);
   size_t failed = 0;
   in.each(HloComputationProto::instructions, [&](const Message& instruction) {
     instruction.set_label(instruction.text(HloInstructionProto::name));

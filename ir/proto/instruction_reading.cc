@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -41,6 +42,24 @@ void replace(std::vector<Attribute>& attributes, const Attribute& value) {
   attributes.push_back(value);
 }
 
+// The attributes of an opcode that name computations, in XLA's order.
+const std::vector<AttributeId>& callee_attributes(Opcode opcode) {
+  static const auto table = [] {
+    std::array<std::vector<AttributeId>, kOpcodeCount> made;
+    for (size_t i = 0; i < made.size(); ++i) {
+      for (const AttributeUse& use : info(static_cast<Opcode>(i)).attributes) {
+        const AttributeKind kind = info(use.id).kind;
+        if (kind == AttributeKind::kComputation || kind == AttributeKind::kComputations) {
+          made[i].push_back(use.id);
+        }
+      }
+      std::sort(made[i].begin(), made[i].end());
+    }
+    return made;
+  }();
+  return table[static_cast<size_t>(opcode)];
+}
+
 // A constant has the shape of its instruction, which is the same but for layouts.
 const Literal* with_shape(Arena& arena, const Literal* literal, const Shape* shape) {
   if (literal->shape == shape) return literal;
@@ -77,14 +96,14 @@ bool ModuleReader::read_opcode(const Message& in, Opcode& opcode,
 
 bool ModuleReader::resolve(const Message& in, Field field, Scope& scope,
                            std::vector<Instruction*>& found) {
-  std::vector<int64_t> ids;
-  if (!in.integers(field, ids)) return false;
-  for (size_t i = 0; i < ids.size(); ++i) {
-    auto known = ids[i] < 0 ? scope.instructions.end()
-                            : scope.instructions.find(static_cast<uint32_t>(ids[i]));
+  found.clear();
+  if (!in.integers(field, ids_)) return false;
+  for (size_t i = 0; i < ids_.size(); ++i) {
+    auto known = ids_[i] < 0 ? scope.instructions.end()
+                             : scope.instructions.find(static_cast<uint32_t>(ids_[i]));
     if (known == scope.instructions.end()) {
       return in.fail("unknown-id", field, i,
-                     fmt::format("no instruction {} stands before this one", ids[i]));
+                     fmt::format("no instruction {} stands before this one", ids_[i]));
     }
     found.push_back(known->second);
   }
@@ -325,14 +344,14 @@ bool ModuleReader::read_callees(const Message& in, Opcode opcode,
                                 std::span<Instruction* const> operands,
                                 std::vector<Attribute>& attributes) {
   const Field field = HloInstructionProto::called_computation_ids;
-  std::vector<int64_t> ids;
-  if (!in.integers(field, ids)) return false;
-  std::vector<Computation*> callees;
-  for (size_t i = 0; i < ids.size(); ++i) {
-    auto found = computations_.find(ids[i]);
+  std::vector<Computation*>& callees = callees_;
+  callees.clear();
+  if (!in.integers(field, ids_)) return false;
+  for (size_t i = 0; i < ids_.size(); ++i) {
+    auto found = computations_.find(ids_[i]);
     if (found == computations_.end()) {
       return in.fail("unknown-id", field, i,
-                     fmt::format("no computation {} stands before this one", ids[i]));
+                     fmt::format("no computation {} stands before this one", ids_[i]));
     }
     callees.push_back(found->second);
   }
@@ -351,14 +370,8 @@ bool ModuleReader::read_callees(const Message& in, Opcode opcode,
     });
     return true;
   }
-  std::vector<AttributeId> names;
-  for (const AttributeUse& use : info(opcode).attributes) {
-    const AttributeKind kind = info(use.id).kind;
-    if (kind == AttributeKind::kComputation || kind == AttributeKind::kComputations) {
-      names.push_back(use.id);
-    }
-  }
-  std::sort(names.begin(), names.end());
+  if (callees.empty() && callee_attributes(opcode).empty()) return true;
+  std::vector<AttributeId> names = callee_attributes(opcode);
   if (opcode == Opcode::kConditional) {
     const Shape* index = operands[0]->shape();
     if (index->is_array() && index->element_type() == ElementType::PRED) {
@@ -398,8 +411,10 @@ bool ModuleReader::read_instruction(const Message& in, Scope& scope) {
   std::string_view name;
   const Shape* shape = nullptr;
   Opcode opcode;
-  std::vector<Attribute> attributes;
-  std::vector<Instruction*> operands, predecessors;
+  std::vector<Attribute>& attributes = attributes_;
+  std::vector<Instruction*>& operands = operands_;
+  std::vector<Instruction*>& predecessors = predecessors_;
+  attributes.clear();
   if (!keep_name(in, HloInstructionProto::name, name) || !read_opcode(in, opcode, attributes) ||
       !read_shape(reading_, in, HloInstructionProto::shape, shape) ||
       !resolve(in, HloInstructionProto::operand_ids, scope, operands) ||

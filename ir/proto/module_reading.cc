@@ -36,6 +36,8 @@ bool ModuleReader::run(const Message& in, const Message* config) {
   if (!name.empty() && !keep_name(in, HloModuleProto::name, name)) return false;
   module.set_name(name);
   in.strings(HloModuleProto::payloads, reading_.payloads);
+  // An instruction takes a few hundred bytes.
+  instruction_names_.reserve(in.bytes().size() / 256);
   bool good = read_header(in, config);
   size_t failed = 0;
   if (!in.has(HloModuleProto::computations)) {

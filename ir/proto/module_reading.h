@@ -66,10 +66,18 @@ class ModuleReader {
   tsl::robin_map<int64_t, Computation*> computations_;
   std::vector<Scope> scopes_;  // by number of the computation, for the schedule
   // Both are unique in a module.
-  tsl::robin_set<std::string_view> instruction_names_, computation_names_;
+  using Names =
+      tsl::robin_set<std::string_view, std::hash<std::string_view>, std::equal_to<std::string_view>,
+                     std::allocator<std::string_view>, true>;
+  Names instruction_names_, computation_names_;
   bool names_changed_ = false;
   // The start that an update or done belongs to.
   tsl::robin_map<const Instruction*, const Instruction*> async_starts_;
+  // Of the instruction at hand; kept for their memory.
+  std::vector<Attribute> attributes_;
+  std::vector<Instruction*> operands_, predecessors_;
+  std::vector<int64_t> ids_;
+  std::vector<Computation*> callees_;
 };
 
 }  // namespace minihlo::proto

@@ -20,6 +20,9 @@ struct Reading {
   /// Shapes by their bytes: there are few, and many who have them.
   tsl::robin_map<std::string_view, const Shape*> known_shapes;
 
+  /// Of the field at hand; kept for its memory.
+  std::vector<int64_t> numbers;
+
   explicit Reading(Module& made) : module(made), arena(made.arena()), shapes(made.shapes()) {}
 };
 
