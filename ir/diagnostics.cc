@@ -214,7 +214,7 @@ std::shared_ptr<const Source> Source::from_file(const std::string& path, std::st
     }
   }
   if (!ok) {
-    error = errno == EFBIG ? "more than 1 GiB, and it is no regular file" : std::strerror(errno);
+    error = errno == EFBIG ? "it does not end within 1 GiB" : std::strerror(errno);
   }
   if (file >= 0 && !standard_input) close(file);
   return ok ? source : nullptr;
