@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "ir/gzip.h"
 #include "ir/json/module_json.h"
 #include "ir/proto/proto_reader.h"
@@ -29,6 +31,49 @@ bool looks_binary(std::string_view content) {
          std::any_of(head.begin(), head.end(), is_control);
 }
 
+// What users take for a module and is none, by how it begins.
+struct Foreign {
+  std::string_view begin;
+  std::string_view what;
+};
+constexpr std::string_view kMlir = "MLIR (StableHLO)";
+constexpr Foreign kForeign[] = {
+    {"\x1f\x8b", "packed by gzip twice"},
+    {"\x28\xb5\x2f\xfd", "packed by zstd"},
+    {"\xfd"
+     "7zXZ",
+     "packed by xz"},
+    {"BZh91AY&SY", "packed by bzip2"},
+    {"PK\x03\x04", "a zip file"},
+    {"\x7f"
+     "ELF",
+     "a program"},
+    {"\xef\xbb\xbf", "text behind a byte order mark"},
+    {"\xff\xfe", "text in UTF-16"},
+    {"\xfe\xff", "text in UTF-16"},
+    {"ML\xefR", kMlir},
+    {"module @", kMlir},
+    {"module attributes", kMlir},
+    {"#loc = loc(", kMlir},
+    {"#loc1 = loc(", kMlir},
+};
+
+// Whether `content` is none of the forms, which is reported.
+bool is_foreign(std::string_view content, Diagnostics& diagnostics) {
+  for (const Foreign& one : kForeign) {
+    if (!content.starts_with(one.begin)) continue;
+    Diagnostic& error = diagnostics.error(
+        "foreign-form", {},
+        fmt::format("this is {}; a module is HLO text, protobuf or JSON, packed by gzip or not",
+                    one.what));
+    if (one.what == kMlir) {
+      error.notes.push_back({"JAX gives HLO by lowered.as_text(dialect=\"hlo\")", {}});
+    }
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 ModuleForm detect_form(std::string_view content) {
@@ -49,6 +94,7 @@ std::unique_ptr<Module> parse_module(std::shared_ptr<const Source> source, Diagn
     source = Source::from_string(source->name(), std::move(*unpacked));
     diagnostics.set_source(source);
   }
+  if (is_foreign(source->text(), diagnostics)) return nullptr;
   switch (detect_form(source->text())) {
     case ModuleForm::kProto:
       source = Source::binary(source);

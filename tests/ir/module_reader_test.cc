@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <fmt/format.h>
+
 #include "ir/gzip.h"
 
 namespace minihlo {
@@ -45,6 +47,27 @@ TEST_CASE("module reader: gzip is unpacked, and what is cut or changed is refuse
   REQUIRE(module);
   CHECK(module->entry()->name() == "e");
   CHECK(diagnostics.source()->text() == kText);
+}
+
+TEST_CASE("module reader: what is no form of a module is named") {
+  const auto said = [](std::string_view content) {
+    Diagnostics diagnostics;
+    CHECK(!parse_module(Source::from_string("a", std::string(content)), diagnostics));
+    return diagnostics.to_string();
+  };
+  CHECK(said("module @jit_f {\n}\n") ==
+        "error: this is MLIR (StableHLO); a module is HLO text, protobuf or JSON, packed by gzip "
+        "or not [foreign-form]\n  note: JAX gives HLO by lowered.as_text(dialect=\"hlo\")\n");
+  CHECK(said("\xff\xfeH\0l\0"sv).find("this is text in UTF-16;") != std::string::npos);
+  CHECK(said("PK\x03\x04").find("this is a zip file;") != std::string::npos);
+  CHECK(said("\x28\xb5\x2f\xfd\x04").find("zstd") != std::string::npos);
+  // Names that begin alike are names.
+  Diagnostics diagnostics;
+  for (const char* name : {"PK", "BZh91AY", "ML", "module"}) {
+    const std::string text = fmt::format("{} {{ ROOT x = f32[2] parameter(0) }}", name);
+    CHECK(parse_module(Source::from_string("a", text), diagnostics));
+  }
+  CHECK(diagnostics.to_string() == "");
 }
 
 }  // namespace
