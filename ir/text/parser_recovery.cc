@@ -34,6 +34,8 @@ void TextParser::skip_to_instruction(uint32_t from) {
   size_t at = std::max(token().offset, from);
   // A string that runs over several lines most likely lacks its end.
   if (lexer_.long_string() > from && lexer_.long_string() < at) at = lexer_.long_string();
+  // Each level of what nests may come here, and the last line may be the whole text.
+  if (at >= text.size()) return lexer_.jump(text.size());
   size_t line = text.rfind('\n', at);
   line = line == text.npos ? 0 : line + 1;
   bool first_of_line = text.substr(line, at - line).find_first_not_of(" \t") == text.npos;

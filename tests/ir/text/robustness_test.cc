@@ -167,6 +167,16 @@ TEST_CASE("binary noise") {
         "invalid-character 1:12 this character does not start a token\n");
 }
 
+TEST_CASE("what nests too deeply on one long line is given up at once") {
+  constexpr int kDeep = 300000;
+  std::string text = "HloModule m\nENTRY e {\np = f32[] parameter(0)\n";
+  for (int i = 0; i < kDeep; ++i) text += "r = f32[] call(p), to_apply={ p = f32[] parameter(0) ";
+  // Looking for its start at each of 500 levels takes some ten seconds.
+  const auto begin = std::chrono::steady_clock::now();
+  CHECK(complaints(text).find("nested-too-deeply") == 0);
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(4));
+}
+
 TEST_CASE("bodies that nest deeply are not written out in each other without end") {
   constexpr int kDeep = 20000;
   std::string text = "HloModule m\n\ng0 {\n  ROOT p = f32[] parameter(0)\n}\n";
