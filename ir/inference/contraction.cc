@@ -54,10 +54,13 @@ std::string check_pair(const Context& c, std::string_view name, std::span<const 
   return "";
 }
 
+// In the older or in the newer spelling.
+bool is_sparse(const Context& c) { return c.has(attr::sparsity) || c.has(attr::sparsity_config); }
+
 std::string check_dot(const Context& c, const DotDims& dims) {
   if (std::string wrong = c.need_arrays(0, 2); !wrong.empty()) return wrong;
   // A sparse operand is stored with fewer elements along the contracted dimension.
-  const bool dense = !c.has(attr::sparsity);
+  const bool dense = !is_sparse(c);
   std::string wrong =
       check_pair(c, "contracting_dims", dims.lhs_contracting, dims.rhs_contracting, dense);
   if (wrong.empty()) wrong = check_pair(c, "batch_dims", dims.lhs_batch, dims.rhs_batch, true);
@@ -108,7 +111,7 @@ bool contains(std::span<const int64_t> list, int64_t value) {
 Result infer_dot(const Context& c) {
   const DotDims dims(c);
   MINIHLO_RETURN_IF_WRONG(check_dot(c, dims));
-  if (c.count() > 2 && !c.has(attr::sparsity)) {
+  if (c.count() > 2 && !is_sparse(c)) {
     return fail("dot takes 2 operands, not {}, where sparsity is not given", c.count());
   }
   auto type = product_type(c);

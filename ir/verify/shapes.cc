@@ -247,6 +247,19 @@ void check_elements(Verification& v, const Instruction* instruction) {
                   to_string(instruction->operand(0)->shape()->element_type()));
 }
 
+// XLA takes a generator without a state, too, and bits of any shape.
+void check_generator(Verification& v, const Instruction* generator) {
+  const Shape* shape = generator->shape();
+  if (shape->is_tuple() && shape->elements().size() == 2 && shape->element(1)->is_array() &&
+      generator->operand(0)->shape()->is_array()) {
+    const ElementType type = shape->element(1)->element_type();
+    if (is_float(type) || (is_integer(type) && type != ElementType::PRED)) return;
+  }
+  v.backend_error("element-type", generator,
+                  "rng-bit-generator makes an array of state and one of integers or floats, not {}",
+                  to_string(shape, false));
+}
+
 // What is written is not what is inferred.
 void check_written(Verification& v, const Instruction* instruction, const Shape* inferred) {
   const std::string wrong =
@@ -285,6 +298,7 @@ void check_shapes(Verification& v) {
       check_elements(v, instruction);
       check_operand_precision(v, instruction);
       if (opcode == Opcode::kBitcast) check_bitcast(v, instruction);
+      if (opcode == Opcode::kRngBitGenerator && inferred) check_generator(v, instruction);
       if (opcode == Opcode::kSort && inferred) check_comparator(v, instruction);
       if (!unbounded && is_unbounded(instruction->shape())) {
         unbounded = true;

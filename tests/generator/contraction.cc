@@ -95,12 +95,15 @@ Instruction* make_dot(Builder& b, Opcode opcode) {
   std::vector<Attribute> attributes = p.attributes(b);
   add_precision(b, 2, attributes);
   add_algorithm(b, attributes);
-  if (!b.newest() || !b.choices.chance(5) || p.lhs_contracting.empty()) {
+  if (!b.newest() || !b.choices.chance(8) || p.lhs_contracting.empty()) {
     return b.emit(opcode, {lhs, rhs}, attributes);
   }
-  // A sparse operand with its metadata, as XLA wrote it in 2024.
-  attributes.push_back(make_attribute(
-      attr::sparsity, b.module.keep_name(fmt::format("L.{}@2:4", p.lhs_contracting[0]))));
+  // A sparse operand with its metadata, as XLA writes it, and as it did in 2024.
+  attributes.push_back(
+      b.choices.chance(50)
+          ? make_attribute(attr::sparsity_config, "{lhs={sparsity=2x4 dimension=1 stride=1 idx=2}}")
+          : make_attribute(attr::sparsity,
+                           b.module.keep_name(fmt::format("L.{}@2:4", p.lhs_contracting[0]))));
   Instruction* metadata = b.array({ElementType::U16});
   return b.emit(opcode, {lhs, rhs, metadata}, attributes);
 }

@@ -44,6 +44,10 @@ constexpr InferenceRow kRows[] = {
     {"f32[2,3] f32[3,4] f32[1]", "",
      "dot(p0, p1, p2), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
      "error: dot takes 2 operands, not 3, where sparsity is not given"},
+    {"bf16[4,32] bf16[64,8] s8[4,16]", "",
+     "dot(p0, p1, p2), lhs_contracting_dims={1}, rhs_contracting_dims={0}, "
+     "sparsity_config={lhs={sparsity=2x4 dimension=1 stride=1 idx=2}}",
+     "bf16[4,8]{1,0}"},
     {"f32[2,3] f32[?,<=4]", "", "dot(p0, p1), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
      "f32[2,<=4]{1,0}"},
     {"f32[4,2] f32[3,2,5] s32[3]", "",

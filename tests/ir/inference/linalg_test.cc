@@ -83,10 +83,11 @@ constexpr InferenceRow kRows[] = {
      "(u64[2]{0}, u32[5]{0})"},
     {"u64[2]", "(u64[3], u32[5])", "rng-bit-generator(p0), algorithm=rng_default",
      "(u64[2]{0}, u32[5]{0})"},
-    {"u64[2]", "u32[5]", "rng-bit-generator(p0), algorithm=rng_default",
-     "error: the result of rng-bit-generator is a pair of state and data, not u32[5]"},
+    {"u64[2]", "u32[5]", "rng-bit-generator(p0), algorithm=rng_default", "u32[5]{0}"},
     {"u64[2]", "(u64[2], pred[5])", "rng-bit-generator(p0), algorithm=rng_default",
-     "error: rng-bit-generator makes integers or floats, not pred[5]"},
+     "(u64[2]{0}, pred[5]{0})"},
+    {"u64[2]", "(u64[2])", "rng-bit-generator(p0), algorithm=rng_default",
+     "error: the result of rng-bit-generator is a pair of state and data, not (u64[2])"},
     {"", "u64[2]", "rng-get-and-update-state(), delta=1", "u64[2]{0}"},
 };
 

@@ -42,6 +42,20 @@ TEST_CASE("verifier, shapes: elements for which an opcode has no meaning") {
   }
 }
 
+TEST_CASE("verifier, shapes: generators without a state, and bits of no number") {
+  for (const char* shape :
+       {"u32[3]", "(u64[2], pred[3])", "(u64[2], c64[3])", "(u64[2], token[])"}) {
+    const std::string text = "s = u64[2] constant({1, 2})\nx = " + std::string(shape) +
+                             " rng-bit-generator(s), algorithm=rng_default";
+    const std::string finding =
+        "element-type: rng-bit-generator makes an array of state and one of integers or floats, "
+        "not " +
+        std::string(shape) + " [x]";
+    CHECK(findings_of_body(text) == Findings{"error " + finding});
+    CHECK(findings_of_body(text, {.strict = false}) == Findings{"warning " + finding});
+  }
+}
+
 TEST_CASE("verifier, shapes: dynamic flags are no difference") {
   CHECK(findings_of_body(R"(
     s = s32[] constant(3)
