@@ -130,7 +130,7 @@ bool read_elements(Reading& reading, const Message& in, ElementType type,
   auto copied = [&](std::string_view from) {
     const size_t width = width_of(type);
     auto* place = static_cast<std::byte*>(reading.arena.allocate(from.size(), width));
-    std::memcpy(place, from.data(), from.size());
+    if (!from.empty()) std::memcpy(place, from.data(), from.size());
     return std::span(place, from.size());
   };
   switch (field.kind) {

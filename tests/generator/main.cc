@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "ir/json/module_json.h"
+#include "ir/proto/proto_writer.h"
 #include "ir/text/printer.h"
 #include "tests/generator/generator.h"
 
@@ -17,12 +19,12 @@ using namespace minihlo::generator;
 
 constexpr const char* kUsage =
     "usage: minihlo-generate [--seed=S] [--count=N] [--size=I] [--mesh=RxP] [--use=U]\n"
-    "                        [--opcodes=A,B,...] [-o FOLDER]\n"
+    "                        [--opcodes=A,B,...] [--form=F] [-o FOLDER]\n"
     "       minihlo-generate --dictionary\n"
     "\n"
     "Prints N random valid modules (default 1) of about I instructions (12) for a mesh of R\n"
-    "replicas and P partitions (random), seeds S (0), S+1, ...; or writes them to "
-    "FOLDER/SEED.hlo.\n"
+    "replicas and P partitions (random), seeds S (0), S+1, ...; or writes them to FOLDER/SEED.\n"
+    "F is text (the default), json or proto.\n"
     "U says what they are for: any (the default, all syntax), xla (what XLA's parser takes),\n"
     "runnable (what the simulator runs), oracle (what XLA's CPU backend runs).\n"
     "--dictionary prints the words of HLO text for libFuzzer.\n";
@@ -54,6 +56,7 @@ int main(int argc, char** argv) {
   int64_t seed = 0, count = 1;
   GenerateOptions options;
   std::string folder;
+  std::string_view form = "text";
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
     const std::string_view value = word.substr(std::min(word.find('=') + 1, word.size()));
@@ -77,6 +80,9 @@ int main(int argc, char** argv) {
       const auto* use = std::find(std::begin(kUses), std::end(kUses), value);
       good = use != std::end(kUses);
       options.use = static_cast<Use>(use - kUses);
+    } else if (word.starts_with("--form=")) {
+      form = value;
+      good = form == "text" || form == "json" || form == "proto";
     } else if (word.starts_with("--mesh=")) {
       Mesh mesh;
       const size_t x = std::min(value.find('x'), value.size());
@@ -104,11 +110,14 @@ int main(int argc, char** argv) {
     const Generated made = generate(choices, options);
     for (const std::string& mistake : made.mistakes)
       fmt::print(stderr, "{}: {}\n", seed + i, mistake);
-    const std::string text = print_text(*made.module);
+    Diagnostics of_writing;
+    const std::string text = form == "json"    ? print_json(*made.module)
+                             : form == "proto" ? print_proto(*made.module, of_writing)
+                                               : print_text(*made.module);
     if (folder.empty()) {
-      std::fputs(text.c_str(), stdout);
+      std::fwrite(text.data(), 1, text.size(), stdout);
     } else {
-      std::ofstream(fmt::format("{}/{}.hlo", folder, seed + i), std::ios::binary) << text;
+      std::ofstream(fmt::format("{}/{}", folder, seed + i), std::ios::binary) << text;
     }
   }
   return 0;
