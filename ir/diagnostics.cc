@@ -18,18 +18,6 @@ namespace {
 // Longer lines are shown in part, around the place.
 constexpr size_t kShownBytes = 160;
 
-std::string_view severity_name(Severity severity) {
-  switch (severity) {
-    case Severity::kError:
-      return "error";
-    case Severity::kWarning:
-      return "warning";
-    case Severity::kNote:
-      return "note";
-  }
-  return "";
-}
-
 // A character of UTF-8 at the start of `text`: how many bytes it has, and how many columns a
 // terminal gives it. What a terminal would act on, and bytes that are no UTF-8, are shown as
 // something else.
@@ -134,7 +122,7 @@ void append_heading(std::string& out, const Source* source, Location location, b
     }
     out += paint(kBold, place + ":") + ' ';
   }
-  out += paint(colour(severity), fmt::format("{}:", severity_name(severity))) + ' ';
+  out += paint(colour(severity), fmt::format("{}:", to_string(severity))) + ' ';
   const std::string shown = for_terminal_line(message);
   out += severity == Severity::kNote ? shown : paint(kBold, shown);
   if (!rule.empty()) fmt::format_to(std::back_inserter(out), " [{}]", rule);
@@ -174,6 +162,18 @@ bool read_all(int file, std::string& text) {
 }
 
 }  // namespace
+
+std::string_view to_string(Severity severity) {
+  switch (severity) {
+    case Severity::kError:
+      return "error";
+    case Severity::kWarning:
+      return "warning";
+    case Severity::kNote:
+      return "note";
+  }
+  return "";
+}
 
 std::shared_ptr<const Source> Source::from_string(std::string name, std::string text) {
   std::shared_ptr<Source> source(new Source);

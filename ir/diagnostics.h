@@ -52,6 +52,7 @@ class Source {
 };
 
 enum class Severity : uint8_t { kError, kWarning, kNote };
+std::string_view to_string(Severity severity);
 
 struct Diagnostic {
   Severity severity = Severity::kError;

@@ -86,12 +86,9 @@ class Check : public Command {
   }
 
   void report_text(const ModuleFile& file) const {
-    if (!file.unreadable.empty()) {
-      print_unreadable(file);
-      return;
-    }
+    print_findings(file);
+    if (!file.unreadable.empty()) return;
     const Diagnostics& diagnostics = file.diagnostics;
-    print_diagnostics(diagnostics, file.path);
     if (!file.module || !diagnostics.ok()) {
       print_stderr(fmt::format("{}: {}\n", file.path, count(diagnostics.error_count(), "error")));
       return;

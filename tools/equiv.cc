@@ -112,8 +112,7 @@ class Equiv : public Command {
   // Prints why there is none.
   static bool has_module(const ModuleFile& file) {
     if (file.module) return true;
-    print_unreadable(file);
-    print_diagnostics(file.diagnostics, file.path);
+    print_findings(file);
     return false;
   }
 
@@ -164,7 +163,7 @@ class Equiv : public Command {
   bool is_valid(ModuleFile& file) const {
     verify(*file.module, {options_.mesh.replicas, options_.mesh.partitions}, file.diagnostics);
     if (file.diagnostics.ok()) return true;
-    print_diagnostics(file.diagnostics, file.path);
+    print_findings(file);
     print_error(fmt::format("equiv: {} is not valid", file.path));
     return false;
   }

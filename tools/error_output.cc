@@ -48,18 +48,6 @@ void report(std::string_view text) {
   }
 }
 
-std::string_view to_string(Severity severity) {
-  switch (severity) {
-    case Severity::kError:
-      return "error";
-    case Severity::kWarning:
-      return "warning";
-    case Severity::kNote:
-      return "note";
-  }
-  return "";
-}
-
 void set_location(Json& object, const Source* source, Location location) {
   if (!source || location.length == 0) return;
   if (source->is_binary()) {

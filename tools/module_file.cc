@@ -21,16 +21,17 @@ ModuleFile read_module(const std::string& path, const ParseOptions& options, siz
   return file;
 }
 
-void print_unreadable(const ModuleFile& file) {
-  if (file.unreadable.empty()) return;
-  print_error(fmt::format("cannot read '{}': {}", file.path, file.unreadable), "unreadable",
-              file.path);
+void print_findings(const ModuleFile& file) {
+  if (!file.unreadable.empty()) {
+    print_error(fmt::format("cannot read '{}': {}", file.path, file.unreadable), "unreadable",
+                file.path);
+  }
+  print_diagnostics(file.diagnostics, file.path);
 }
 
 std::unique_ptr<Module> load_module(const std::string& path, const ParseOptions& options) {
   ModuleFile file = read_module(path, options);
-  print_unreadable(file);
-  print_diagnostics(file.diagnostics, path);
+  print_findings(file);
   return std::move(file.module);
 }
 

@@ -23,8 +23,8 @@ struct ModuleFile {
 ModuleFile read_module(const std::string& path, const ParseOptions& options = {},
                        size_t max_errors = 100);
 
-/// Reports why a file could not be read.
-void print_unreadable(const ModuleFile& file);
+/// Reports why a file could not be read, or what was found in it.
+void print_findings(const ModuleFile& file);
 
 /// The same for commands that have no use for the reasons: reports them. Null when there is no
 /// module.

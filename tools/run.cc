@@ -112,8 +112,7 @@ class Run : public Command {
     ModuleFile file = read_module(files_[0]);
     const std::unique_ptr<Module>& module = file.module;
     if (!module) {
-      print_unreadable(file);
-      print_diagnostics(file.diagnostics, file.path);
+      print_findings(file);
       return ExitCode::kInvalid;
     }
     std::optional<Case> input, expect;
@@ -124,7 +123,7 @@ class Run : public Command {
     if (!mesh) return invalid(mesh.error());
     verify(*module, {mesh->replicas, mesh->partitions}, file.diagnostics);
     if (!file.diagnostics.ok()) {
-      print_diagnostics(file.diagnostics, file.path);
+      print_findings(file);
       return ExitCode::kInvalid;
     }
     if (input && !input->inputs) return invalid(fmt::format("'{}' has no inputs", input_));

@@ -17,10 +17,6 @@ std::string_view take_line(std::string_view& text) {
   return line;
 }
 
-std::string_view severity_text(Severity severity) {
-  return severity == Severity::kError ? "error" : "warning";
-}
-
 }  // namespace
 
 tl::expected<RuleFile, std::string> parse_rule_file(std::string_view text) {
@@ -92,7 +88,7 @@ std::string check_rule_case(std::string_view before, std::string_view text,
   };
   for (const Diagnostic& diagnostic : diagnostics.all()) {
     out += fmt::format("{}: {}: {} [{}]\n", place(diagnostic.location),
-                       severity_text(diagnostic.severity), diagnostic.message, diagnostic.rule);
+                       to_string(diagnostic.severity), diagnostic.message, diagnostic.rule);
     for (const Diagnostic::Note& note : diagnostic.notes) {
       out += note.location.length == 0
                  ? fmt::format("  note: {}\n", note.message)
