@@ -6,6 +6,12 @@
 
 namespace minihlo {
 
+bool Instruction::has_dynamic_shape() const {
+  return shape_->is_dynamic() ||
+         std::any_of(operands().begin(), operands().end(),
+                     [](const Instruction* operand) { return operand->shape()->is_dynamic(); });
+}
+
 void Instruction::set(const Attribute& attribute) {
   for (size_t i = 0; i < attribute_count_; ++i) {
     if (attributes_[i].id != attribute.id) continue;

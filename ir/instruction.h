@@ -35,6 +35,8 @@ class Instruction {
     name_size_ = static_cast<uint32_t>(name.size());
   }
   const Shape* shape() const { return shape_; }
+  /// Whether its shape or that of an operand is dynamic.
+  bool has_dynamic_shape() const;
   Computation* parent() const { return parent_; }
   /// The position in the computation's list. An analysis is a vector indexed by it.
   uint32_t number() const { return number_; }

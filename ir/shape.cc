@@ -150,7 +150,10 @@ const Shape* ShapePool::try_array(ElementType type, std::span<const int64_t> dim
   shape.kind_ = Shape::Kind::kArray;
   shape.element_type_ = type;
   shape.dims_ = dims;
-  if (std::find(dynamic.begin(), dynamic.end(), true) != dynamic.end()) shape.dynamic_ = dynamic;
+  if (std::find(dynamic.begin(), dynamic.end(), true) != dynamic.end()) {
+    shape.is_dynamic_ = true;
+    shape.dynamic_ = dynamic;
+  }
   shape.element_count_ = empty ? 0 : count;
   shape.byte_count_ = empty ? 0 : *bytes;
 
@@ -180,14 +183,22 @@ const Shape* ShapePool::tuple(std::span<const Shape* const> elements) {
   shape.leaf_count_ = 0;
   for (const Shape* element : elements) {
     shape.depth_ = std::max(shape.depth_, element->depth() + 1);
-    if (__builtin_add_overflow(shape.leaf_count_, element->leaf_count(), &shape.leaf_count_) ||
-        __builtin_add_overflow(shape.byte_count_, element->byte_count(), &shape.byte_count_)) {
+    shape.is_dynamic_ |= element->is_dynamic();
+    shape.leaf_count_ += element->leaf_count();
+    if (__builtin_add_overflow(shape.byte_count_, element->byte_count(), &shape.byte_count_)) {
       return nullptr;
     }
-    if (shape.leaf_count_ > kMaxLeaves || shape.depth_ > kMaxDepth) return nullptr;
+    // Tuples count, too: a tree of empty ones is made of few lines, and has no leaves.
+    shape.shape_count_ += element->shape_count_;
+    if (shape.shape_count_ > kMaxShapes || shape.depth_ > kMaxDepth) return nullptr;
   }
   std::lock_guard lock(mutex_);
   return intern(shape);
+}
+
+std::string ShapePool::tuple_too_large() {
+  return fmt::format("a tuple of more than {} shapes, {} levels or 2^63 bytes", kMaxShapes,
+                     kMaxDepth);
 }
 
 const Shape* ShapePool::token() {
@@ -208,6 +219,7 @@ const Shape* ShapePool::buffer(const Shape* array) {
   Shape shape;
   shape.kind_ = Shape::Kind::kBuffer;
   shape.elements_ = std::span(&array, 1);
+  shape.is_dynamic_ = array->is_dynamic();
   shape.byte_count_ = array->byte_count();
   std::lock_guard lock(mutex_);
   return intern(shape);

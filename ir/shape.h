@@ -58,7 +58,8 @@ class Shape {
   bool is_scalar() const { return is_array() && dims_.empty(); }
   /// Whether dimension i has a size that only run time knows: `<=N` or `?`.
   bool is_dynamic(int64_t i) const { return !dynamic_.empty() && dynamic_[i]; }
-  bool is_dynamic() const { return !dynamic_.empty(); }
+  /// Whether any dimension of any array in it has.
+  bool is_dynamic() const { return is_dynamic_; }
   /// is_dynamic(i) of every dimension; empty when all are static.
   std::span<const bool> dynamic_dims() const { return dynamic_; }
   /// The layout, or null where none is set.
@@ -92,6 +93,8 @@ class Shape {
   int64_t element_count_ = 0;
   int64_t leaf_count_ = 1;
   int depth_ = 0;
+  bool is_dynamic_ = false;
+  int64_t shape_count_ = 1;  // of the tree, this one included
   int64_t byte_count_ = 0;
   const Shape* bare_ = nullptr;
 };
@@ -119,7 +122,7 @@ class ShapePool {
 
   // Bounds of what a shape may be, so that a few lines of text can't make a module of any size.
   static constexpr size_t kMaxRank = 1000;
-  static constexpr int64_t kMaxLeaves = int64_t{1} << 17;
+  static constexpr int64_t kMaxShapes = int64_t{1} << 18;  // in a tuple: leaves, inner tuples
   static constexpr int kMaxDepth = 400;
 
   /// An array shape with the descending default layout, or with `layout`. Nothing when there are
@@ -131,8 +134,10 @@ class ShapePool {
   const Shape* array(ElementType type, std::span<const int64_t> dims);
   const Shape* scalar(ElementType type) { return array(type, {}); }
   /// Null when the bytes of all elements together do not fit 63 bits, there are more than
-  /// kMaxLeaves leaves, or tuples nest more than kMaxDepth deep.
+  /// kMaxShapes shapes in it, or tuples nest more than kMaxDepth deep.
   const Shape* tuple(std::span<const Shape* const> elements);
+  /// What to say where there is no such tuple.
+  static std::string tuple_too_large();
   const Shape* token();
   const Shape* opaque();
   const Shape* buffer(const Shape* array);

@@ -24,9 +24,7 @@ bool JsonReader::read_shape(const JsonValue& value, const Shape*& out) {
     std::vector<const Shape*> elements;
     if (!fields.close() || !read(place, elements)) return false;
     out = pool.tuple(elements);
-    return out || fail("shape-too-large", place,
-                       fmt::format("a tuple of more than {} leaves, {} levels or 2^63 bytes",
-                                   ShapePool::kMaxLeaves, ShapePool::kMaxDepth));
+    return out || fail("shape-too-large", place, ShapePool::tuple_too_large());
   }
   if (const Member* buffer = fields.find("buffer")) {
     const JsonValue place = buffer->value;

@@ -222,9 +222,7 @@ bool read_shape(Reading& reading, const Message& in, const Shape*& shape) {
     }
     shape = is_tuple ? reading.shapes.tuple(elements) : reading.shapes.buffer(elements[0]);
     if (!shape) {
-      return in.fail("shape-too-large",
-                     fmt::format("a tuple of more than {} leaves, {} levels or 2^63 bytes",
-                                 ShapePool::kMaxLeaves, ShapePool::kMaxDepth));
+      return in.fail("shape-too-large", ShapePool::tuple_too_large());
     }
   }
   // What layouts of tokens and tuples say means nothing.

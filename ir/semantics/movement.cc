@@ -257,14 +257,6 @@ std::vector<int64_t> major_to_minor(const Shape* shape) {
   return order;
 }
 
-bool is_dynamic(const Instruction& instruction) {
-  if (instruction.shape()->is_array() && instruction.shape()->is_dynamic()) return true;
-  for (const Instruction* operand : instruction.operands()) {
-    if (operand->shape()->is_array() && operand->shape()->is_dynamic()) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 bool Movement::is_identity() const {
@@ -312,7 +304,7 @@ size_t moved_operand_count(const Instruction& instruction) {
 
 tl::expected<std::vector<Movement>, std::string> movement(const Instruction& instruction,
                                                           const MovementFacts& facts) {
-  if (is_dynamic(instruction)) return tl::unexpected(std::string("dynamic shapes"));
+  if (instruction.has_dynamic_shape()) return tl::unexpected(std::string("dynamic shapes"));
   const Shape* shape = instruction.shape();
   auto one = [](Movement movement) { return std::vector<Movement>{std::move(movement)}; };
   switch (instruction.opcode()) {
@@ -376,7 +368,7 @@ bool is_collective_movement(Opcode opcode) {
 
 tl::expected<Movement, std::string> collective_movement(const Instruction& instruction, int output,
                                                         int members, int rank) {
-  if (is_dynamic(instruction)) return tl::unexpected(std::string("dynamic shapes"));
+  if (instruction.has_dynamic_shape()) return tl::unexpected(std::string("dynamic shapes"));
   const Shape* shape = collective_result_shape(instruction);
   const Shape* result = shape->is_tuple() ? shape->element(output) : shape;
   switch (collective_opcode(instruction.opcode())) {
@@ -434,7 +426,7 @@ tl::expected<Movement, std::string> collective_movement(const Instruction& instr
 
 tl::expected<Movement, std::string> scatter_movement(const Instruction& reduce_scatter, int output,
                                                      int members, int rank) {
-  if (is_dynamic(reduce_scatter)) return tl::unexpected(std::string("dynamic shapes"));
+  if (reduce_scatter.has_dynamic_shape()) return tl::unexpected(std::string("dynamic shapes"));
   const Shape* shape = reduce_scatter.shape();
   std::span<const int64_t> dims = (shape->is_tuple() ? shape->element(output) : shape)->dims();
   std::span<const int64_t> operand_dims = reduce_scatter.operand(output)->shape()->dims();

@@ -170,9 +170,7 @@ bool TextParser::parse_tuple_shape(const Shape*& shape) {
   if (!ok) return false;
   shape = module_->shapes().tuple(*elements);
   if (!shape) {
-    return fail("shape-too-large", open.location(),
-                fmt::format("a tuple of more than {} leaves, {} levels or 2^63 bytes",
-                            ShapePool::kMaxLeaves, ShapePool::kMaxDepth));
+    return fail("shape-too-large", open.location(), ShapePool::tuple_too_large());
   }
   return true;
 }

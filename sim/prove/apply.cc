@@ -41,18 +41,6 @@ std::optional<std::vector<int64_t>> known_starts(const Terms& terms, const Instr
   return starts;
 }
 
-bool has_dynamic_shape(const Instruction& instruction) {
-  auto dynamic = [](const Shape* shape) {
-    for (const Shape* leaf : leaf_shapes(shape)) {
-      if (leaf->is_array() && leaf->is_dynamic()) return true;
-    }
-    return false;
-  };
-  return dynamic(instruction.shape()) ||
-         std::ranges::any_of(instruction.operands(),
-                             [&](const Instruction* operand) { return dynamic(operand->shape()); });
-}
-
 // Whether the instruction does more than compute its result from its operands, or something that
 // terms can't tell.
 bool is_impure(const Instruction& instruction) {
@@ -110,8 +98,8 @@ TermDomain::Leaves TermDomain::apply(const Instruction& instruction,
     default:
       break;
   }
-  if (is_impure(instruction) || has_dynamic_shape(instruction)) {
-    std::string what = has_dynamic_shape(instruction)
+  if (is_impure(instruction) || instruction.has_dynamic_shape()) {
+    std::string what = instruction.has_dynamic_shape()
                            ? "dynamic shapes"
                            : std::string(to_string(instruction.opcode()));
     return tl::unexpected(Stop::unsupported(

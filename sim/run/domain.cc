@@ -13,22 +13,6 @@ namespace {
 
 using Array = BufferDomain::Array;
 
-bool has_dynamic_leaf(const Shape* shape) {
-  if (shape->is_array()) return shape->is_dynamic();
-  for (const Shape* element : shape->elements()) {
-    if (has_dynamic_leaf(element)) return true;
-  }
-  return false;
-}
-
-bool is_dynamic(const Instruction& instruction) {
-  if (has_dynamic_leaf(instruction.shape())) return true;
-  for (const Instruction* operand : instruction.operands()) {
-    if (has_dynamic_leaf(operand->shape())) return true;
-  }
-  return false;
-}
-
 // How often the block of buffer `buffer` stands in a vector.
 int64_t occurrences(const Array& array, const Buffer& buffer) {
   int64_t count = 0;
@@ -95,13 +79,13 @@ BufferDomain::Leaves BufferDomain::apply(const Instruction& instruction,
     if (!states) return tl::unexpected(std::move(states.error()));
     return std::vector<Array>{*std::move(states)};
   }
-  Kernel kernel = kernel_of(opcode);
+  Kernel kernel = kernel_of(instruction);
   if (!kernel) {
     return tl::unexpected(Stop::unsupported(
         std::string(to_string(opcode)),
         fmt::format("{} is not supported in a run", instruction_place(instruction))));
   }
-  if (is_dynamic(instruction)) {
+  if (instruction.has_dynamic_shape()) {
     return tl::unexpected(Stop::unsupported(
         "dynamic shapes", fmt::format("{} has a dynamic shape", instruction_place(instruction))));
   }

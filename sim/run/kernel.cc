@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "ir/numbers.h"
+#include "ir/semantics/movement.h"
 #include "sim/walk.h"
 
 namespace minihlo {
@@ -100,8 +101,9 @@ int64_t integer_at(const Buffer& buffer, ElementType type, int64_t i) {
                         buffer.data() + (buffer.is_splat() ? 0 : i) * int64_t{info(type).bytes});
 }
 
-Kernel kernel_of(Opcode opcode) {
-  switch (opcode) {
+Kernel kernel_of(const Instruction& instruction) {
+  if (is_movement(instruction)) return movement_kernel;
+  switch (instruction.opcode()) {
     case Opcode::kConstant:
       return constant_kernel;
     case Opcode::kIota:
@@ -114,17 +116,6 @@ Kernel kernel_of(Opcode opcode) {
       return bitcast_kernel;
     case Opcode::kBitcastConvert:
       return bitcast_convert_kernel;
-    case Opcode::kBroadcast:
-    case Opcode::kConcatenate:
-    case Opcode::kCopy:
-    case Opcode::kDynamicSlice:
-    case Opcode::kDynamicUpdateSlice:
-    case Opcode::kPad:
-    case Opcode::kReshape:
-    case Opcode::kReverse:
-    case Opcode::kSlice:
-    case Opcode::kTranspose:
-      return movement_kernel;
     case Opcode::kReduce:
       return reduce_kernel;
     case Opcode::kReduceWindow:
@@ -164,7 +155,8 @@ Kernel kernel_of(Opcode opcode) {
     case Opcode::kCustomCall:
       return custom_call_kernel;
     default:
-      return info(opcode).family == Family::kElementwise ? elementwise_kernel : nullptr;
+      return info(instruction.opcode()).family == Family::kElementwise ? elementwise_kernel
+                                                                       : nullptr;
   }
 }
 

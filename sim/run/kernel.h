@@ -65,8 +65,8 @@ struct KernelCall {
 
 using Kernel = KernelResult (*)(KernelCall&);
 
-/// The kernel of an opcode, or null where there is none.
-Kernel kernel_of(Opcode opcode);
+/// The kernel of an instruction, or null where there is none.
+Kernel kernel_of(const Instruction& instruction);
 
 // Kernels, by file in sim/run/kernels/.
 KernelResult constant_kernel(KernelCall&);              // constant.cc

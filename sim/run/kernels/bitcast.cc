@@ -94,7 +94,6 @@ KernelResult bitcast_convert_kernel(KernelCall& call) {
 }
 
 KernelResult bitcast_kernel(KernelCall& call) {
-  if (is_movement(call.instruction)) return movement_kernel(call);
   const Shape* from = call.operand_shape(0);
   const Shape* to = call.instruction.shape();
   if (!to->is_array() || !from->is_array()) {

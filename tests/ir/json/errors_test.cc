@@ -237,7 +237,7 @@ TEST_CASE("JSON errors: shapes") {
   CHECK(shape(R"({"tuple":[],"type":"token"})") == "unknown-key 4:13 there is no key 'type' here");
   std::string deep = R"({"type":"token"})";
   for (int i = 0; i < 450; ++i) deep = fmt::format(R"({{"tuple":[{}]}})", deep);
-  CHECK(shape(deep).find("a tuple of more than 131072 leaves, 400 levels") != std::string::npos);
+  CHECK(shape(deep).find("a tuple of more than 262144 shapes, 400 levels") != std::string::npos);
 }
 
 TEST_CASE("JSON errors: values") {
