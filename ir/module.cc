@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
-#include <fmt/format.h>
+#include "ir/unique_names.h"
 
 namespace minihlo {
 
@@ -28,17 +28,25 @@ Instruction* Computation::append(Opcode opcode, std::string_view name, const Sha
   made->attributes_ = attribute_copy.data();
   made->attribute_count_ = static_cast<uint16_t>(attributes.size());
   instructions_.push_back(made);
-  if (opcode == Opcode::kParameter) {
-    // A number beyond the number of instructions can't be filled: the verifier reports it.
-    size_t number = static_cast<size_t>(made->get(attr::parameter_number));
-    if (number < parameters_.size()) {
-      if (!parameters_[number]) parameters_[number] = made;
-    } else if (number <= parameters_.size() + 65536) {
-      parameters_.resize(number + 1, nullptr);
-      parameters_[number] = made;
-    }
-  }
+  if (opcode == Opcode::kParameter) place_parameter(made);
   return made;
+}
+
+void Computation::place_parameter(Instruction* parameter) {
+  const auto number = static_cast<size_t>(parameter->get(attr::parameter_number));
+  // Farther ahead it could hardly be filled up to: the verifier reports it.
+  constexpr size_t kFarthest = 65536;
+  if (number > parameters_.size() + kFarthest) return;
+  if (number >= parameters_.size()) parameters_.resize(number + 1, nullptr);
+  if (!parameters_[number]) parameters_[number] = parameter;
+}
+
+void Computation::drop_far_parameters() {
+  constexpr size_t kWorthKeeping = 64;
+  if (parameters_.size() <= size() + kWorthKeeping) return;
+  parameters_.resize(size());
+  while (!parameters_.empty() && !parameters_.back()) parameters_.pop_back();
+  parameters_.shrink_to_fit();
 }
 
 void Computation::set_instructions(std::vector<Instruction*> instructions) {
@@ -47,10 +55,7 @@ void Computation::set_instructions(std::vector<Instruction*> instructions) {
   for (size_t i = 0; i < instructions_.size(); ++i) {
     Instruction* instruction = instructions_[i];
     instruction->number_ = static_cast<uint32_t>(i);
-    if (instruction->opcode() != Opcode::kParameter) continue;
-    size_t number = static_cast<size_t>(instruction->get(attr::parameter_number));
-    if (number >= parameters_.size()) parameters_.resize(number + 1, nullptr);
-    parameters_[number] = instruction;
+    if (instruction->opcode() == Opcode::kParameter) place_parameter(instruction);
   }
 }
 
@@ -178,33 +183,15 @@ void Module::erase(AttributeId id) {
 }
 
 std::string_view Module::unique_instruction_name(std::string_view base) {
-  if (names_.empty()) {
+  if (!names_) {
+    names_ = std::make_unique<UniqueNames>(*arena_);
     for (const Computation* computation : computations_) {
       for (const Instruction* instruction : computation->instructions()) {
-        names_.emplace(instruction->name(), 1);
+        names_->claim(instruction->name());
       }
     }
   }
-  // XLA's rule (name_uniquer.cc): a trailing .NUMBER is the counter, not part of the name.
-  std::string_view stem = base;
-  size_t dot = stem.rfind('.');
-  if (dot != stem.npos && dot > 0 && dot + 1 < stem.size() &&
-      stem.find_first_not_of("0123456789", dot + 1) == stem.npos) {
-    stem = stem.substr(0, dot);
-  }
-  if (!names_.contains(base)) {
-    std::string_view kept = keep_name(base);
-    names_.emplace(kept, 1);
-    return kept;
-  }
-  int64_t& next = names_.try_emplace(keep_name(stem), 1).first->second;
-  for (;;) {
-    std::string candidate = fmt::format("{}.{}", stem, next++);
-    if (names_.contains(candidate)) continue;
-    std::string_view kept = keep_name(candidate);
-    names_.emplace(kept, 1);
-    return kept;
-  }
+  return names_->claim(keep_name(base));
 }
 
 int64_t Module::next_channel_id() const {

@@ -13,7 +13,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "ir/arena.h"
@@ -23,6 +22,7 @@
 namespace minihlo {
 
 class Module;
+class UniqueNames;
 
 class Computation {
  public:
@@ -51,12 +51,20 @@ class Computation {
                       std::span<Instruction* const> operands,
                       std::span<const Attribute> attributes = {}, Location location = {});
 
+  /// Forgets parameters of numbers far beyond what size() instructions can fill up to, which the
+  /// verifier refuses. To be called where a computation was read to its end: a line could else cost
+  /// half a megabyte for good.
+  void drop_far_parameters();
+
   /// Replaces the list by `instructions`, all of this computation, in dependency order; numbers
   /// them anew and finds the parameters again. What is left out is gone.
   void set_instructions(std::vector<Instruction*> instructions);
 
  private:
   friend class Module;
+  // Notes it in parameters_; of several of one number the first counts.
+  void place_parameter(Instruction* parameter);
+
   Module* module_ = nullptr;
   std::string_view name_;
   std::string_view execution_thread_ = "main";
@@ -136,7 +144,8 @@ class Module {
   StackFrames& stack_frames() { return stack_frames_; }
   const StackFrames& stack_frames() const { return stack_frames_; }
 
-  /// A name that no instruction of the module has: `base`, or `base.N` with a free N.
+  /// A name that clashes with none that the module's instructions had at the first question or that
+  /// was given since: `base`, or else its stem with a free number (UniqueNames).
   std::string_view unique_instruction_name(std::string_view base);
   /// One above the largest channel id in use.
   int64_t next_channel_id() const;
@@ -151,8 +160,7 @@ class Module {
   Computation* entry_ = nullptr;
   std::vector<Attribute> attributes_;
   StackFrames stack_frames_;
-  // Names in use, and for each base the next number to try; filled at the first question.
-  std::unordered_map<std::string_view, int64_t> names_;
+  std::unique_ptr<UniqueNames> names_;  // of instructions, from the first question on
 };
 
 }  // namespace minihlo

@@ -245,6 +245,7 @@ Computation* TextParser::parse_body(std::string_view name, Location location) {
       skip_to_instruction(start);
     }
   }
+  computation->drop_far_parameters();
   bool broken = scope().broken;
   if (!broken) {
     computation->set_root(scope().root ? scope().root : computation->instructions().back());

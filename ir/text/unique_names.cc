@@ -1,61 +1,12 @@
 #include "ir/text/unique_names.h"
 
-#include <fmt/format.h>
-
-#include <tsl/robin_map.h>
-#include <tsl/robin_set.h>
-
-#include <charconv>
-
 #include "ir/element_type.h"
 #include "ir/text/lexer.h"
 #include "ir/text_repeats.h"
+#include "ir/unique_names.h"
 
 namespace minihlo::internal {
 namespace {
-
-// Hands out names: the one that is asked for if it is free, else its stem with a free number.
-class UniqueNames {
- public:
-  explicit UniqueNames(Module& module) : module_(module) {}
-
-  // The name to use for `name`, kept in the module. `name` itself must live in the module.
-  std::string_view claim(std::string_view name);
-
- private:
-  struct Numbers {
-    tsl::robin_set<int64_t> used;
-    int64_t next = 1;
-  };
-  Module& module_;
-  tsl::robin_map<std::string_view, Numbers> stems_;
-};
-
-std::string_view UniqueNames::claim(std::string_view name) {
-  std::string_view stem = name;
-  int64_t number = 0;
-  bool numbered = false;
-  size_t dot = name.rfind('.');
-  if (dot != name.npos && dot > 0 && dot + 1 < name.size()) {
-    const char* end = name.data() + name.size();
-    auto [behind, error] = std::from_chars(name.data() + dot + 1, end, number);
-    numbered = error == std::errc() && behind == end;
-    if (numbered) {
-      stem = name.substr(0, dot);
-    } else {
-      number = 0;
-    }
-  }
-  Numbers& numbers = stems_[stem];
-  if (!numbers.used.insert(number).second) {
-    while (!numbers.used.insert(numbers.next).second) ++numbers.next;
-    number = numbers.next++;
-  } else if (number == 0 && !numbered) {
-    return name;
-  }
-  std::string made = fmt::format("{}.{}", stem, number);
-  return made == name ? name : module_.keep_name(made);
-}
 
 // Finds out whether UniqueNames would change any of many names.
 class NameClashes {
@@ -91,14 +42,14 @@ void make_names_unique(Module& module, Computation* first) {
     }
   }
   if (of_computations.any()) {
-    UniqueNames names(module);
+    UniqueNames names(module.arena());
     if (first) first->set_name(names.claim(first->name()));
     for (Computation* computation : module.computations()) {
       if (computation != first) computation->set_name(names.claim(computation->name()));
     }
   }
   if (of_instructions.any()) {
-    UniqueNames names(module);
+    UniqueNames names(module.arena());
     for (const Computation* computation : module.computations()) {
       for (Instruction* instruction : computation->instructions()) {
         instruction->set_name(names.claim(instruction->name()));

@@ -1,4 +1,4 @@
-// XLA's rule for names that clash (xla/service/name_uniquer.cc).
+// Names of instructions and computations as XLA has them in text.
 #pragma once
 
 #include <string>
@@ -9,9 +9,8 @@
 namespace minihlo::internal {
 
 /// Changes names of instructions, and of computations, that clash. Those that come first keep
-/// theirs, the others get their stem with a free number. A trailing .NUMBER counts as that number,
-/// and no number as 0, so `a`, `a.0` and `a.00` clash. Computations
-/// keep the order of the module, but for `first`, which comes before all where it is given.
+/// theirs, the others get their stem with a free number (UniqueNames). Computations keep the order
+/// of the module, but for `first`, which comes before all where it is given.
 void make_names_unique(Module& module, Computation* first = nullptr);
 
 /// What XLA makes of a name that it does not allow: a type's name, or one that starts with __ but

@@ -71,6 +71,15 @@ TEST_CASE("rewriter: what took a place may be replaced itself, and be the root")
   CHECK(module->entry()->root() == module->entry()->parameters()[0]);
 }
 
+TEST_CASE("module: new names clash with none as XLA's parser sees it") {
+  auto module = parse_module("ENTRY e {\n  a = f32[] parameter(0)\n  ROOT b.0 = f32[] sine(a)\n}\n");
+  CHECK(module->unique_instruction_name("a.0") == "a.1");
+  CHECK(module->unique_instruction_name("b") == "b.1");
+  CHECK(module->unique_instruction_name("b.7") == "b.7");
+  CHECK(module->unique_instruction_name("b.07") == "b.2");
+  CHECK(module->unique_instruction_name("c") == "c");
+}
+
 TEST_CASE("rewriter: two predecessors that one replaced are named once") {
   auto module = parse_module(kChain);
   Rewriter rewriter(module->entry());

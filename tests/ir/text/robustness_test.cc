@@ -155,6 +155,16 @@ TEST_CASE("a long chain of calls or operands is no matter of depth") {
   CHECK(print_text(*chain.module).size() > body.size());
 }
 
+TEST_CASE("a few lines make no shape that has no end, and no long lists") {
+  std::string body = "t0 = () tuple()\n";
+  for (int i = 1; i < 60; ++i) body += fmt::format("t{0} = tuple(t{1}, t{1})\n", i, i - 1);
+  CHECK(complaints(module_with(body)).find("a tuple of 2 elements, is too large") !=
+        std::string::npos);
+  Parsed far(module_with("a = f32[] parameter(0)\nb = f32[] parameter(60000)"));
+  REQUIRE(far.module);
+  CHECK(far.module->entry()->parameters().size() == 1);
+}
+
 TEST_CASE("binary noise") {
   std::mt19937 random(7);
   for (int round = 0; round < 200; ++round) {
