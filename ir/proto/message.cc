@@ -154,21 +154,20 @@ void Message::merge(std::string_view bytes) {
 }
 
 void Message::add(const Field& field, uint32_t offset, bool packed) {
-  if (has(field) && !field.is_repeated() && field.kind == FieldKind::kMessage) {
-    has_pieces_ = true;
-  } else if (has(field) && !field.is_repeated()) {
-    // Of a single value the last one counts.
-    for (size_t i = begin_; i < input_.entries_.size(); ++i) {
-      if (input_.entries_[i].index == field.index) input_.entries_[i].offset = offset;
-    }
-    return;
-  }
+  if (has(field) && !field.is_repeated() && field.kind == FieldKind::kMessage) has_pieces_ = true;
   present_[field.index / 64] |= uint64_t{1} << (field.index % 64);
   input_.entries_.push_back({offset, field.index, packed});
 }
 
 const Input::Entry* Message::find(Field field) const {
   if (!has(field)) return nullptr;
+  // Of a single value the last one counts; of what is repeated this is asked for its place.
+  if (!field.is_repeated()) {
+    for (size_t i = end_; i-- > begin_;) {
+      if (input_.entries_[i].index == field.index) return &input_.entries_[i];
+    }
+    return nullptr;
+  }
   for (size_t i = begin_; i < end_; ++i) {
     if (input_.entries_[i].index == field.index) return &input_.entries_[i];
   }

@@ -378,6 +378,15 @@ TEST_CASE("proto: comparisons of old files have opcodes of their own") {
   CHECK(read.text().find("compare(%p, %p), direction=LT") != std::string::npos);
 }
 
+TEST_CASE("proto: of a field with one value the last one counts") {
+  Read read(module_of({instruction("p", "no-opcode", 1, [](Writer& out) {
+    out.text(HloInstructionProto::opcode, "parameter");
+    out.message(HloInstructionProto::shape,
+                [](Writer& shape) { shape.integer(ShapeProto::element_type, 4); });
+  })}));
+  CHECK(read.text().find("ROOT %p = s32[] parameter(0)") != std::string::npos);
+}
+
 TEST_CASE("proto: names that text can't carry are changed") {
   Read read(module_of({instruction("a b", "parameter", 1)}));
   REQUIRE(read.module);
