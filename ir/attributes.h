@@ -264,6 +264,17 @@ Attribute make_attribute(AttributeKey<T> key, std::type_identity_t<T> value) {
   return result;
 }
 
+/// Sets the value of an attribute whose kind is one of ranges or texts.
+template <class T>
+void set_range(Attribute& attribute, std::span<T> values) {
+  attribute.data = values.data();
+  attribute.size = static_cast<uint32_t>(values.size());
+}
+inline void set_range(Attribute& attribute, std::string_view text) {
+  attribute.data = text.data();
+  attribute.size = static_cast<uint32_t>(text.size());
+}
+
 template <class T>
 T attribute_value(const Attribute& attribute) {
   if constexpr (std::is_pointer_v<T>) {

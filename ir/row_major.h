@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -13,6 +14,15 @@ inline int64_t element_count(std::span<const int64_t> dims) {
   int64_t count = 1;
   for (int64_t dim : dims) count *= dim;
   return count;
+}
+
+/// The product of positive numbers; nothing where one is not positive or it does not fit.
+inline std::optional<int64_t> positive_product(std::span<const int64_t> values) {
+  int64_t product = 1;
+  for (int64_t value : values) {
+    if (value <= 0 || __builtin_mul_overflow(product, value, &product)) return std::nullopt;
+  }
+  return product;
 }
 
 /// How many elements apart neighbours along each dimension are. Requires that the array's elements

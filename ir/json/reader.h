@@ -194,11 +194,10 @@ class JsonReader {
   std::string scratch_;
   std::string_view current_instruction_;
 
-  tsl::robin_map<std::string_view, const Shape*> shapes_;                // by text
-  tsl::robin_map<std::string_view, Computation*> computations_;          // null: had an error
-  tsl::robin_map<std::string_view, Instruction*> instructions_;          // of the one being read
-  tsl::robin_map<const Instruction*, const Instruction*> async_starts_;  // of updates
-  tsl::robin_set<int64_t> parameters_;                                   // their numbers in it
+  tsl::robin_map<std::string_view, const Shape*> shapes_;        // by text
+  tsl::robin_map<std::string_view, Computation*> computations_;  // null: had an error
+  tsl::robin_map<std::string_view, Instruction*> instructions_;  // of the one being read
+  tsl::robin_set<int64_t> parameters_;                           // their numbers in it
   Computation* computation_ = nullptr;
 };
 

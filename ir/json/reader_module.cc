@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "ir/async_pairs.h"
 #include "ir/async_state.h"
 #include "ir/instruction_rules.h"
 #include "ir/json/reader.h"
@@ -17,10 +18,6 @@ const AttributeUse* find_use(std::span<const AttributeUse> uses, std::string_vie
   auto found = std::find_if(uses.begin(), uses.end(),
                             [&](const AttributeUse& use) { return json_key(use.id) == key; });
   return found == uses.end() ? nullptr : &*found;
-}
-
-bool is_async_end(Opcode opcode) {
-  return opcode == Opcode::kAsyncUpdate || opcode == Opcode::kAsyncDone;
 }
 
 }  // namespace
@@ -122,6 +119,7 @@ bool JsonReader::read_computation(const JsonValue& value) {
     return !diagnostics_.full();
   });
   current_instruction_ = {};
+  computation_->drop_far_parameters();
   if (diagnostics_.error_count() > errors) return false;
   auto found = instructions_.find(root);
   if (found == instructions_.end()) {
@@ -178,13 +176,8 @@ bool JsonReader::read_instruction(const JsonValue& value) {
       !check_made(*opcode_place, *opcode, shape, operands, attributes)) {
     return false;
   }
-  Instruction* made =
+  instructions_[name] =
       computation_->append(*opcode, name, shape, operands, attributes, name_place->location());
-  instructions_[name] = made;
-  if (*opcode == Opcode::kAsyncUpdate) {
-    const Instruction* before = operands[0];
-    async_starts_[made] = before->opcode() == Opcode::kAsyncStart ? before : async_starts_[before];
-  }
   return true;
 }
 
@@ -216,7 +209,7 @@ bool JsonReader::check_made(const JsonValue& place, Opcode opcode, const Shape*&
                   fmt::format("the computation has a parameter {} already", number));
     }
   }
-  if (is_async_end(opcode)) {
+  if (continues_async(opcode)) {
     const bool continues = operands[0]->opcode() == Opcode::kAsyncStart ||
                            operands[0]->opcode() == Opcode::kAsyncUpdate ||
                            is_async_state(operands[0]->shape());

@@ -2,19 +2,11 @@
 #include <fmt/format.h>
 
 #include "ir/json/reader.h"
+#include "ir/row_major.h"
 #include "ir/text/printer.h"
 
 namespace minihlo::internal {
 namespace {
-
-// The product, or -1 where a factor is not positive or it does not fit.
-int64_t product(std::span<const int64_t> values) {
-  int64_t result = 1;
-  for (int64_t value : values) {
-    if (value <= 0 || __builtin_mul_overflow(result, value, &result)) return -1;
-  }
-  return result;
-}
 
 // Whether the text behind the mesh is one that the text parser takes for just that.
 bool is_named_text(const Sharding& sharding) {
@@ -35,16 +27,16 @@ bool is_named_text(const Sharding& sharding) {
 std::string problem_of(const Sharding& sharding) {
   switch (sharding.form) {
     case Sharding::Form::kTiled: {
-      const int64_t tiles = product(sharding.tile_dims);
-      if (tiles < 0) {
+      const std::optional<int64_t> tiles = positive_product(sharding.tile_dims);
+      if (!tiles) {
         return "the numbers of tiles must be positive and their product fit 63 bits";
       }
       if (sharding.iota) {
-        const bool fits = product(sharding.iota->reshape_dims) == tiles;
+        const bool fits = positive_product(sharding.iota->reshape_dims) == tiles;
         return fits ? "" : "the tiles and the devices differ in number";
       }
       if (static_cast<int64_t>(sharding.devices.size()) == tiles) return "";
-      return fmt::format("{} tiles are given {} devices", tiles, sharding.devices.size());
+      return fmt::format("{} tiles are given {} devices", *tiles, sharding.devices.size());
     }
     case Sharding::Form::kNamed:
       if (!sharding.mesh) return "a named sharding needs a mesh";
@@ -66,12 +58,10 @@ bool JsonReader::check(const JsonValue& place, const DeviceMesh& mesh) {
   if (mesh.maximal && mesh.device_ids.size() != 1) {
     return fail("invalid-mesh", place, "a maximal mesh has one device");
   }
-  for (size_t i = 0; i < mesh.axes.size(); ++i) {
-    for (size_t j = 0; j < i; ++j) {
-      if (mesh.axes[i].name == mesh.axes[j].name) {
-        return fail("invalid-mesh", place,
-                    fmt::format("the mesh has two axes '{}'", mesh.axes[i].name));
-      }
+  tsl::robin_set<std::string_view> names;
+  for (const MeshAxis& axis : mesh.axes) {
+    if (!names.insert(axis.name).second) {
+      return fail("invalid-mesh", place, fmt::format("the mesh has two axes '{}'", axis.name));
     }
   }
   return true;

@@ -12,17 +12,6 @@
 namespace minihlo::proto {
 namespace {
 
-template <class T>
-void put(Attribute& value, std::span<T> list) {
-  value.data = list.data();
-  value.size = static_cast<uint32_t>(list.size());
-}
-
-void put(Attribute& value, std::string_view text) {
-  value.data = text.data();
-  value.size = static_cast<uint32_t>(text.size());
-}
-
 bool fail_unknown(const Message& in, Field field, int64_t number) {
   return in.fail("unknown-value", field,
                  fmt::format("{} has no value {}", name(field.enum_type()), number));
@@ -68,7 +57,7 @@ bool read_words(Reading& reading, const Message& in, Field field, Attribute& val
     if (name.empty()) return fail_unknown(in, field, number);
     words.push_back(reading.arena.copy_string(to_lower(name)));
   }
-  put(value, reading.arena.copy(words));
+  set_range(value, reading.arena.copy(words));
   return true;
 }
 
@@ -80,7 +69,7 @@ bool read_algorithm(Reading& reading, const Message& in, Field field, Attribute&
   present = number != 0;
   if (name.empty()) return fail_unknown(in, field, number);
   name.remove_prefix(kAlgorithmPrefix.size());
-  put(value, reading.arena.copy_string(to_lower(name)));
+  set_range(value, reading.arena.copy_string(to_lower(name)));
   return true;
 }
 
@@ -101,7 +90,7 @@ bool read_sparsity(Reading& reading, const Message& in, Field field, Attribute& 
       })) {
     return false;
   }
-  put(value, reading.arena.copy_string(text));
+  set_range(value, reading.arena.copy_string(text));
   return true;
 }
 
@@ -124,7 +113,7 @@ bool read_window(Reading& reading, const Message& in, Attribute& value) {
       })) {
     return false;
   }
-  put(value, reading.arena.copy(dims));
+  set_range(value, reading.arena.copy(dims));
   return true;
 }
 
@@ -158,7 +147,7 @@ bool read_value(Reading& reading, const Message& in, Field field, AttributeId id
       value.real = shortest_of_float(in.real(field));
       return true;
     case AttributeKind::kString:
-      put(value, in.text(field));
+      set_range(value, in.text(field));
       return true;
     case AttributeKind::kEnum:
       return read_enum(in, field, id, value, present);
@@ -169,13 +158,13 @@ bool read_value(Reading& reading, const Message& in, Field field, AttributeId id
       return read_words(reading, in, field, value);
     case AttributeKind::kInts:
       if (!in.integers(field, numbers)) return false;
-      put(value, reading.arena.copy(numbers));
+      set_range(value, reading.arena.copy(numbers));
       return true;
     case AttributeKind::kBools: {
       if (!in.integers(field, numbers)) return false;
       std::span<bool> flags = reading.arena.array<bool>(numbers.size());
       for (size_t i = 0; i < flags.size(); ++i) flags[i] = numbers[i] != 0;
-      put(value, flags);
+      set_range(value, flags);
       return true;
     }
     case AttributeKind::kPairs: {
@@ -187,7 +176,7 @@ bool read_value(Reading& reading, const Message& in, Field field, AttributeId id
           })) {
         return false;
       }
-      put(value, reading.arena.copy(pairs));
+      set_range(value, reading.arena.copy(pairs));
       return true;
     }
     case AttributeKind::kSlice: {
@@ -200,7 +189,7 @@ bool read_value(Reading& reading, const Message& in, Field field, AttributeId id
           })) {
         return false;
       }
-      put(value, reading.arena.copy(dims));
+      set_range(value, reading.arena.copy(dims));
       return true;
     }
     case AttributeKind::kPadding: {
@@ -215,7 +204,7 @@ bool read_value(Reading& reading, const Message& in, Field field, AttributeId id
           })) {
         return false;
       }
-      put(value, reading.arena.copy(dims));
+      set_range(value, reading.arena.copy(dims));
       return true;
     }
     case AttributeKind::kWindow:
@@ -225,7 +214,7 @@ bool read_value(Reading& reading, const Message& in, Field field, AttributeId id
       return in.each(field, [&](const Message& dims) {
         std::string text;
         if (!read_dim_labels(dims, text)) return false;
-        put(value, reading.arena.copy_string(text));
+        set_range(value, reading.arena.copy_string(text));
         return true;
       });
     case AttributeKind::kShape: {
@@ -237,7 +226,7 @@ bool read_value(Reading& reading, const Message& in, Field field, AttributeId id
     case AttributeKind::kShapes: {
       std::span<const Shape* const> shapes;
       if (!read_shapes(reading, in, field, shapes)) return false;
-      put(value, shapes);
+      set_range(value, shapes);
       return true;
     }
     case AttributeKind::kProgramShape: {
@@ -275,7 +264,7 @@ bool read_value(Reading& reading, const Message& in, Field field, AttributeId id
         return false;
       }
       present = !map.empty();
-      put(value, map);
+      set_range(value, map);
       return true;
     }
     case AttributeKind::kMetadata: {
@@ -286,7 +275,7 @@ bool read_value(Reading& reading, const Message& in, Field field, AttributeId id
       }
       // XLA sets the message where there is nothing to say, too.
       present = !metadata.empty();
-      put(value, metadata);
+      set_range(value, metadata);
       return true;
     }
     case AttributeKind::kJson: {
@@ -298,20 +287,20 @@ bool read_value(Reading& reading, const Message& in, Field field, AttributeId id
     case AttributeKind::kAliases: {
       std::span<const Alias> list;
       if (!read_aliases(reading, in, field, list)) return false;
-      put(value, list);
+      set_range(value, list);
       return true;
     }
     case AttributeKind::kDonors: {
       std::span<const Donor> list;
       if (!read_donors(reading, in, field, list)) return false;
-      put(value, list);
+      set_range(value, list);
       return true;
     }
     case AttributeKind::kBraced: {
       std::string text;
       if (!read_parts(id, in, text)) return false;
       present = !text.empty();
-      put(value, reading.arena.copy_string(text));
+      set_range(value, reading.arena.copy_string(text));
       return true;
     }
     case AttributeKind::kIntLists:

@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include "ir/async_pairs.h"
 #include "ir/async_state.h"
+#include "ir/instruction_rules.h"
 #include "ir/proto/attribute_fields.h"
 #include "ir/proto/attribute_values.h"
 #include "ir/proto/module_reading.h"
@@ -26,10 +28,6 @@ constexpr OldCompare kOldCompares[] = {
     {"less-than-or-equal-to", ComparisonDirection::kLe},
     {"less-than", ComparisonDirection::kLt},
 };
-
-bool is_async_end(Opcode opcode) {
-  return opcode == Opcode::kAsyncUpdate || opcode == Opcode::kAsyncDone;
-}
 
 // Attributes of an asynchronous operation that are said once, at its start.
 bool is_of_async_start(AttributeId id) {
@@ -111,18 +109,9 @@ bool ModuleReader::resolve(const Message& in, Field field, Scope& scope,
 }
 
 bool ModuleReader::check_operands(const Message& in, Opcode opcode, size_t count) {
-  const OpcodeInfo& row = info(opcode);
-  const bool too_few = count < static_cast<size_t>(row.min_operands);
-  if (!too_few && (row.max_operands < 0 || count <= static_cast<size_t>(row.max_operands))) {
-    return true;
-  }
-  std::string_view bound = row.max_operands == row.min_operands ? ""
-                           : too_few                            ? "at least "
-                                                                : "at most ";
-  const int number = too_few ? row.min_operands : row.max_operands;
-  return in.fail("operand-count", HloInstructionProto::operand_ids,
-                 fmt::format("'{}' takes {}{} operand{}, not {}", row.text, bound, number,
-                             number == 1 ? "" : "s", count));
+  std::optional<BrokenRule> broken = check_operand_count(opcode, to_string(opcode), count);
+  return !broken ||
+         in.fail(broken->rule, HloInstructionProto::operand_ids, std::move(broken->message));
 }
 
 bool ModuleReader::read_attributes(const Message& in, Opcode opcode,
@@ -267,10 +256,6 @@ bool ModuleReader::read_extra_attributes(const Message& in, Opcode opcode,
 bool ModuleReader::require(const Message& in, Opcode opcode, const Shape* shape,
                            std::span<Instruction* const> operands,
                            std::vector<Attribute>& attributes) {
-  auto missing = [&](AttributeId id) {
-    return in.fail("missing-attribute",
-                   fmt::format("'{}' needs the attribute '{}'", to_string(opcode), info(id).text));
-  };
   for (const AttributeUse& use : info(opcode).attributes) {
     if (!use.required || find_attribute(attributes, use.id)) continue;
     switch (info(use.id).kind) {
@@ -288,8 +273,7 @@ bool ModuleReader::require(const Message& in, Opcode opcode, const Shape* shape,
         // The first word is what a number of 0 means, unless 0 means nothing.
         const bool zero_is_word =
             use.id == AttributeId::fft_type || use.id == AttributeId::rng_algorithm;
-        if (!zero_is_word) return missing(use.id);
-        attributes.push_back(Attribute{use.id, 0, {0}});
+        if (zero_is_word) attributes.push_back(Attribute{use.id, 0, {0}});
         break;
       }
       case AttributeKind::kLiteral:
@@ -298,9 +282,15 @@ bool ModuleReader::require(const Message& in, Opcode opcode, const Shape* shape,
             reading_.arena.make<Literal>(Literal{shape, Literal::Form::kElided, {}, {}})));
         break;
       default:
-        return missing(use.id);
+        break;
     }
   }
+  if (opcode == Opcode::kBroadcast && operands[0]->shape()->is_scalar() &&
+      !find(attributes, attr::dimensions)) {
+    attributes.push_back(make_attribute(attr::dimensions, {}));
+  }
+  auto broken = check_required_attributes(opcode, to_string(opcode), operands, attributes);
+  if (broken) return in.fail(broken->rule, std::move(broken->message));
   if (opcode == Opcode::kConstant) {
     const Literal* literal = get(attributes, attr::literal_value);
     if (!compatible(literal->shape, shape)) {
@@ -310,10 +300,6 @@ bool ModuleReader::require(const Message& in, Opcode opcode, const Shape* shape,
     }
     replace(attributes,
             make_attribute(attr::literal_value, with_shape(reading_.arena, literal, shape)));
-  }
-  if (opcode == Opcode::kBroadcast && !find(attributes, attr::dimensions)) {
-    if (!operands[0]->shape()->is_scalar()) return missing(AttributeId::dimensions);
-    attributes.push_back(make_attribute(attr::dimensions, {}));
   }
   return true;
 }
@@ -355,7 +341,7 @@ bool ModuleReader::read_callees(const Message& in, Opcode opcode,
     }
     callees.push_back(found->second);
   }
-  if (is_async_end(opcode)) {
+  if (continues_async(opcode)) {
     const Instruction* start = nullptr;
     if (!check_async(in, operands, callees, start)) return false;
     if (!start) {
@@ -456,7 +442,7 @@ bool ModuleReader::read_instruction(const Message& in, Scope& scope) {
   }
   Instruction* made =
       scope.computation->append(opcode, name, shape, operands, attributes, in.location());
-  if (is_async_end(opcode)) {
+  if (continues_async(opcode)) {
     auto found = async_starts_.find(operands[0]);
     if (found != async_starts_.end()) {
       const Instruction* start = found->second;

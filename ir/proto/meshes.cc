@@ -5,15 +5,9 @@
 #include <fmt/format.h>
 #include "ir/device_order.h"
 
-namespace minihlo::proto {
+#include "ir/row_major.h"
 
-int64_t product(std::span<const int64_t> values) {
-  int64_t result = 1;
-  for (int64_t value : values) {
-    if (value <= 0 || __builtin_mul_overflow(result, value, &result)) return -1;
-  }
-  return result;
-}
+namespace minihlo::proto {
 
 bool read_ints(Reading& reading, const Message& in, Field field, std::span<const int64_t>& list) {
   std::vector<int64_t> values;
@@ -30,7 +24,7 @@ bool read_iota(Reading& reading, const Message& in, Field reshape, Field perm,
       !read_ints(reading, in, perm, made.transpose_perm)) {
     return false;
   }
-  if (product(made.reshape_dims) < 0) {
+  if (!positive_product(made.reshape_dims)) {
     return in.fail("invalid-sharding", reshape,
                    "the extents must be positive and their product fit 63 bits");
   }

@@ -6,9 +6,6 @@
 
 namespace minihlo::proto {
 
-/// The product, or -1 where a factor is not positive or it does not fit.
-int64_t product(std::span<const int64_t> values);
-
 bool read_ints(Reading& reading, const Message& in, Field field, std::span<const int64_t>& list);
 
 /// An order of devices whose extents and permutation are in these fields of `in`. Text leaves the

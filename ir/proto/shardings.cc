@@ -7,6 +7,7 @@
 #include "ir/proto/reading.h"
 #include "ir/proto/words.h"
 #include "ir/proto/writing.h"
+#include "ir/row_major.h"
 #include "ir/text/lexer.h"
 #include "ir/text/strings.h"
 
@@ -193,9 +194,10 @@ bool read_tiles(Reading& reading, const Message& in, Sharding& sharding) {
                  sharding.tile_dims, sharding.iota)) {
     return false;
   }
-  const int64_t tiles = product(sharding.tile_dims);
-  const int64_t devices = sharding.iota ? product(sharding.iota->reshape_dims)
-                                        : static_cast<int64_t>(sharding.devices.size());
+  const std::optional<int64_t> tiles = positive_product(sharding.tile_dims);
+  const std::optional<int64_t> devices = sharding.iota
+                                             ? positive_product(sharding.iota->reshape_dims)
+                                             : static_cast<int64_t>(sharding.devices.size());
   if (tiles != devices || (sharding.iota && !sharding.devices.empty())) {
     return in.fail("invalid-sharding", "the tiles and the devices differ in number");
   }

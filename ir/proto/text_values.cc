@@ -11,20 +11,6 @@
 #include "ir/text/strings.h"
 
 namespace minihlo::proto {
-namespace {
-
-template <class T>
-void put(Attribute& value, std::span<T> list) {
-  value.data = list.data();
-  value.size = static_cast<uint32_t>(list.size());
-}
-
-void put(Attribute& value, std::string_view text) {
-  value.data = text.data();
-  value.size = static_cast<uint32_t>(text.size());
-}
-
-}  // namespace
 
 bool read_text_value(Reading& reading, const Message& in, AttributeId id, Attribute& value) {
   value.id = id;
@@ -51,11 +37,11 @@ bool read_text_value(Reading& reading, const Message& in, AttributeId id, Attrib
       return wrong();
     case AttributeKind::kBraced:
       if (!is_braced(text)) return wrong();
-      put(value, text);
+      set_range(value, text);
       return true;
     case AttributeKind::kWord:
     case AttributeKind::kDimLabels:
-      put(value, text);
+      set_range(value, text);
       return true;
     case AttributeKind::kWords: {
       std::vector<std::string_view> words;
@@ -65,7 +51,7 @@ bool read_text_value(Reading& reading, const Message& in, AttributeId id, Attrib
         words.push_back(text.substr(0, text.find(',')));
         text.remove_prefix(std::min(text.size(), words.back().size() + 1));
       }
-      put(value, reading.arena.copy(words));
+      set_range(value, reading.arena.copy(words));
       return true;
     }
     case AttributeKind::kIntLists: {
@@ -83,7 +69,7 @@ bool read_text_value(Reading& reading, const Message& in, AttributeId id, Attrib
           list.clear();
         }
       }
-      put(value, reading.arena.copy(lists));
+      set_range(value, reading.arena.copy(lists));
       return true;
     }
     default:

@@ -27,17 +27,6 @@ constexpr std::string_view kDotAlgorithms[] = {"unset",
                                                "dot_f32_f32_f32",
                                                "dot_f64_f64_f64"};
 
-template <class T>
-void put(Attribute& attribute, std::span<T> values) {
-  attribute.data = values.data();
-  attribute.size = static_cast<uint32_t>(values.size());
-}
-
-void put(Attribute& attribute, std::string_view text) {
-  attribute.data = text.data();
-  attribute.size = static_cast<uint32_t>(text.size());
-}
-
 std::vector<std::string_view> split_words(std::string_view words) {
   std::vector<std::string_view> result;
   while (!words.empty()) {
@@ -206,7 +195,7 @@ bool TextParser::read_float(Attribute& attribute) {
 bool TextParser::read_string(Attribute& attribute) {
   std::string_view text;
   if (!expect_string(text, "a string in quotes")) return false;
-  put(attribute, text);
+  set_range(attribute, text);
   return true;
 }
 
@@ -226,7 +215,7 @@ bool TextParser::read_word(Attribute& attribute) {
     }
     word = *known;
   }
-  put(attribute, word);
+  set_range(attribute, word);
   lexer_.jump(end);
   return true;
 }
@@ -244,7 +233,7 @@ bool TextParser::read_words(Attribute& attribute) {
   if (!parse_list(TokenKind::kLeftBrace, TokenKind::kRightBrace, "around the words", element)) {
     return false;
   }
-  put(attribute, arena().copy(words));
+  set_range(attribute, arena().copy(words));
   return true;
 }
 
@@ -279,7 +268,7 @@ bool TextParser::parse_int_list(TokenKind open, TokenKind close, std::vector<int
 bool TextParser::read_ints(Attribute& attribute) {
   auto values = integer_pool_.lease();
   if (!parse_int_list(TokenKind::kLeftBrace, TokenKind::kRightBrace, *values)) return false;
-  put(attribute, arena().copy(*values));
+  set_range(attribute, arena().copy(*values));
   return true;
 }
 
@@ -300,7 +289,7 @@ bool TextParser::read_bools(Attribute& attribute) {
   }
   std::span<bool> kept = arena().array<bool>(values.size());
   std::copy(values.begin(), values.end(), kept.begin());
-  put(attribute, kept);
+  set_range(attribute, kept);
   return true;
 }
 
@@ -316,7 +305,7 @@ bool TextParser::read_int_lists(Attribute& attribute) {
   if (!parse_list(TokenKind::kLeftBrace, TokenKind::kRightBrace, "around the lists", element)) {
     return false;
   }
-  put(attribute, arena().copy(lists));
+  set_range(attribute, arena().copy(lists));
   return true;
 }
 
@@ -347,7 +336,7 @@ bool TextParser::read_pairs(Attribute& attribute) {
   if (!parse_list(TokenKind::kLeftBrace, TokenKind::kRightBrace, "around the pairs", element)) {
     return false;
   }
-  put(attribute, arena().copy(pairs));
+  set_range(attribute, arena().copy(pairs));
   return true;
 }
 
@@ -364,7 +353,7 @@ bool TextParser::read_shapes(Attribute& attribute) {
   if (!parse_list(TokenKind::kLeftBrace, TokenKind::kRightBrace, "around the shapes", element)) {
     return false;
   }
-  put(attribute, arena().copy(shapes));
+  set_range(attribute, arena().copy(shapes));
   return true;
 }
 
@@ -425,7 +414,7 @@ bool TextParser::read_computations(Attribute& attribute) {
                   element)) {
     return false;
   }
-  put(attribute, arena().copy(computations));
+  set_range(attribute, arena().copy(computations));
   return true;
 }
 
@@ -442,14 +431,14 @@ bool TextParser::read_instructions(Attribute& attribute) {
     return false;
   }
   if (instructions.empty()) return fail("invalid-value", place.location(), "the list is empty");
-  put(attribute, arena().copy(instructions));
+  set_range(attribute, arena().copy(instructions));
   return true;
 }
 
 bool TextParser::read_metadata(Attribute& attribute) {
   auto values = attribute_pool_.lease();
   if (!parse_dictionary(metadata_attributes(), *values)) return false;
-  put(attribute, arena().copy(*values));
+  set_range(attribute, arena().copy(*values));
   return true;
 }
 

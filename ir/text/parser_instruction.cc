@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "ir/async_pairs.h"
 #include "ir/instruction_rules.h"
 #include "ir/shape_inference.h"
 #include "ir/text/text_parser.h"
@@ -106,7 +107,7 @@ bool TextParser::parse_rest(Draft& draft) {
   }
   if (draft.opcode == Opcode::kAsyncStart) drop_main_thread(attributes);
   if (!check_operand_count(draft, operands.size())) return false;
-  bool continues = draft.opcode == Opcode::kAsyncUpdate || draft.opcode == Opcode::kAsyncDone;
+  const bool continues = continues_async(draft.opcode);
   if (continues && !check_async_chain(draft, operands, attributes)) return false;
   if (!settle_shape(draft, operands, attributes)) return false;
   // A bare instruction's operands may have taken its name.

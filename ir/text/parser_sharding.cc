@@ -1,21 +1,14 @@
 #include <fmt/format.h>
+#include <tsl/robin_set.h>
 
 #include <algorithm>
 
 #include "ir/device_order.h"
+#include "ir/row_major.h"
 #include "ir/text/text_parser.h"
 
 namespace minihlo::internal {
 namespace {
-
-// The product, or -1 where a factor is not positive or it does not fit.
-int64_t product(std::span<const int64_t> values) {
-  int64_t result = 1;
-  for (int64_t value : values) {
-    if (value <= 0 || __builtin_mul_overflow(result, value, &result)) return -1;
-  }
-  return result;
-}
 
 // The same tokens as XLA spaces them.
 std::string respaced(std::string_view text) {
@@ -170,14 +163,14 @@ bool TextParser::parse_tiles(Sharding& sharding) {
   std::vector<int64_t> dims;
   if (!parse_int_list(TokenKind::kLeftSquare, TokenKind::kRightSquare, dims)) return false;
   sharding.tile_dims = arena().copy(dims);
-  const int64_t tiles = product(dims);
-  if (tiles < 0 || dims.empty()) {
+  const int64_t tiles = positive_product(dims).value_or(0);
+  if (tiles == 0 || dims.empty()) {
     return fail("invalid-sharding", place.location(),
                 "the numbers of tiles must be positive and their product fit 63 bits");
   }
   if (at(TokenKind::kLessEqual)) {
     if (!parse_iota_order(sharding.tile_dims, sharding.iota)) return false;
-    if (product(sharding.iota->reshape_dims) == tiles) return true;
+    if (positive_product(sharding.iota->reshape_dims) == tiles) return true;
     return fail("invalid-sharding", place.location(), "the tiles and the devices differ in number");
   }
   std::vector<int64_t> devices;
@@ -325,6 +318,7 @@ bool TextParser::parse_mesh(const DeviceMesh*& mesh) {
   }
   if (!accept_word("mesh")) return fail_expected("a mesh");
   std::vector<MeshAxis> axes;
+  tsl::robin_set<std::string_view> names;
   auto axis = [&] {
     MeshAxis one{};
     const Token place = token();
@@ -333,11 +327,9 @@ bool TextParser::parse_mesh(const DeviceMesh*& mesh) {
         !expect_int(one.size, "the size of the axis")) {
       return false;
     }
-    for (const MeshAxis& other : axes) {
-      if (other.name == one.name) {
-        return fail("invalid-mesh", place.location(),
-                    fmt::format("the mesh has two axes '{}'", one.name));
-      }
+    if (!names.insert(one.name).second) {
+      return fail("invalid-mesh", place.location(),
+                  fmt::format("the mesh has two axes '{}'", one.name));
     }
     axes.push_back(one);
     return true;
@@ -366,7 +358,7 @@ bool TextParser::parse_mesh_device_ids(DeviceMesh& mesh) {
     if (!parse_int_list(TokenKind::kLeftParen, TokenKind::kRightParen, values)) return false;
     std::vector<int64_t> sizes;
     for (const MeshAxis& axis : mesh.axes) sizes.push_back(axis.size);
-    if (product(sizes) != static_cast<int64_t>(values.size())) {
+    if (positive_product(sizes) != static_cast<int64_t>(values.size())) {
       return fail("invalid-mesh", place.location(),
                   fmt::format("the mesh has axes of {}, and {} devices", fmt::join(sizes, " x "),
                               values.size()));

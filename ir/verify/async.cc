@@ -24,21 +24,6 @@ bool carries(Opcode opcode) {
   }
 }
 
-bool is_done(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kAllGatherDone:
-    case Opcode::kAllReduceDone:
-    case Opcode::kCollectivePermuteDone:
-    case Opcode::kCopyDone:
-    case Opcode::kSendDone:
-    case Opcode::kRecvDone:
-    case Opcode::kAsyncDone:
-      return true;
-    default:
-      return false;
-  }
-}
-
 bool is_control_dependency(const Instruction* user) {
   return user->opcode() == Opcode::kCustomCall &&
          user->get(attr::custom_call_target) == "control_dep";
