@@ -29,12 +29,17 @@ Verification::Verification(const Module& module, const VerifyOptions& options,
   }
 }
 
-Location Verification::header_location(std::string_view attribute) const {
+Location Verification::header_location(std::string_view attribute) {
   const Source* source = diagnostics_.source();
   if (!source || source->is_binary() || attribute.empty()) return {};
+  // Looked for once: where it is not, that takes the whole text.
+  auto [known, added] = header_locations_.try_emplace(attribute);
+  if (!added) return known->second;
   const size_t at = source->text().find(fmt::format("{}=", attribute));
-  if (at == std::string_view::npos) return {};
-  return {static_cast<uint32_t>(at), static_cast<uint32_t>(attribute.size())};
+  if (at != std::string_view::npos) {
+    known->second = {static_cast<uint32_t>(at), static_cast<uint32_t>(attribute.size())};
+  }
+  return known->second;
 }
 
 void Verification::mark_unsound(const Instruction* instruction) {

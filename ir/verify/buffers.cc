@@ -10,11 +10,6 @@
 namespace minihlo::verifier {
 namespace {
 
-bool has_frontend_attribute(const Instruction* instruction, std::string_view name) {
-  std::span<const NamedString> attributes = instruction->get(attr::frontend_attributes);
-  return std::ranges::any_of(attributes, [&](const NamedString& a) { return a.name == name; });
-}
-
 bool is_about_buffers(const Instruction* instruction) {
   if (instruction->opcode() != Opcode::kCustomCall) return false;
   const std::string_view target = instruction->get(attr::custom_call_target);

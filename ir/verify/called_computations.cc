@@ -5,13 +5,6 @@ namespace {
 
 constexpr std::string_view kMainThread = "main";
 
-bool has_frontend_attribute(const Instruction* instruction, std::string_view name) {
-  for (const NamedString& attribute : instruction->get(attr::frontend_attributes)) {
-    if (attribute.name == name) return true;
-  }
-  return false;
-}
-
 // Whether an instruction does something even where nobody uses its result.
 bool has_side_effect(const Instruction* instruction) {
   switch (info(instruction->opcode()).family) {

@@ -111,12 +111,13 @@ class Shardings {
       return fmt::format("it lists {} shardings, but {} is no tuple", sharding.elements.size(),
                          to_string(shape, false));
     }
-    const std::vector<const Shape*> leaves = leaf_shapes(shape);
-    if (leaves.empty() && sharding.elements.size() <= 1) return "";
-    if (leaves.size() != sharding.elements.size()) {
+    const auto count = static_cast<size_t>(shape->leaf_count());
+    if (count == 0 && sharding.elements.size() <= 1) return "";
+    if (count != sharding.elements.size()) {
       return fmt::format("it lists {} shardings, but the shape has {} leaves",
-                         sharding.elements.size(), leaves.size());
+                         sharding.elements.size(), count);
     }
+    const std::vector<const Shape*> leaves = leaf_shapes(shape);
     for (size_t i = 0; i < leaves.size(); ++i) {
       if (std::string wrong = wrong_with_one(*sharding.elements[i], leaves[i]); !wrong.empty()) {
         return fmt::format("of leaf {}, {}", i, wrong);

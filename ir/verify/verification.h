@@ -2,8 +2,11 @@
 // one group of rules; ir/verifier.cc runs them in order.
 #pragma once
 
+#include <algorithm>
 #include <bitset>
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -85,7 +88,7 @@ class Verification {
 
  private:
   // Where the header of a text names the attribute.
-  Location header_location(std::string_view attribute) const;
+  Location header_location(std::string_view attribute);
   static Diagnostic& located(Diagnostic& diagnostic, const Instruction* instruction) {
     diagnostic.instruction = instruction->name();
     return diagnostic;
@@ -98,8 +101,15 @@ class Verification {
   std::bitset<static_cast<size_t>(Family::kRandom) + 1> families_;
   std::bitset<kAttributeCount> attributes_;
   bool all_sound_ = true;
+  std::map<std::string_view, Location> header_locations_;  // of attributes asked for so far
   std::vector<std::vector<bool>> unsound_;  // by computation and instruction; empty: all sound
 };
+
+/// Whether frontend_attributes has this name.
+inline bool has_frontend_attribute(const Instruction* instruction, std::string_view name) {
+  std::span<const NamedString> attributes = instruction->get(attr::frontend_attributes);
+  return std::ranges::any_of(attributes, [&](const NamedString& a) { return a.name == name; });
+}
 
 /// Names, entry, roots, parameters, operands, arity and attributes by the opcode's row; no
 /// computation calls itself.
