@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -18,8 +17,6 @@ namespace {
 
 constexpr size_t kMaxDirected = 512;  // input elements that are varied at once
 constexpr int kDirectedTrials = 24;   // per kind of sample
-constexpr int kShrinkRuns = 200;
-constexpr std::chrono::seconds kShrinkTime{5};
 // Bytes of inputs and outputs up to which a counterexample is replayed by a run: beyond it, where a
 // run takes seconds, evaluation by demand takes none. Random runs have nothing else to go by.
 constexpr int64_t kMaxReplayed = int64_t{64} << 20;
@@ -41,13 +38,6 @@ std::string text_of(ElementType type, const ElementBytes& bytes) {
   return element_text(one_element(type, bytes), 0);
 }
 
-ElementBytes element_of(const HostTensor& tensor, int64_t index) {
-  ElementBytes bytes{};
-  auto width = static_cast<size_t>(info(tensor.type).bytes);
-  std::memcpy(bytes.data(), tensor.data.get() + static_cast<size_t>(index) * width, width);
-  return bytes;
-}
-
 bool is_zero(ElementType type, const ElementBytes& bytes) {
   return std::ranges::all_of(std::span(bytes).first(static_cast<size_t>(info(type).bytes)),
                              [](std::byte byte) { return byte == std::byte{0}; });
@@ -57,20 +47,16 @@ bool is_zero(ElementType type, const ElementBytes& bytes) {
 
 Refuter::Refuter(const Module& before, const Module& after, const EquivalenceOptions& options,
                  Terms& terms, Evaluator& evaluator)
-    : before_(before), after_(after), options_(options), terms_(terms), evaluator_(evaluator) {
+    : pair_(before, after, options), options_(options), terms_(terms), evaluator_(evaluator) {
   for (const Instruction* parameter : before.entry()->parameters()) {
     std::vector<const Shape*> leaves = leaf_shapes(parameter->shape());
     for (size_t i = 0; i < leaves.size(); ++i) {
       if (!leaves[i]->is_array()) continue;
-      parameter_shapes_.push_back(leaves[i]);
       std::string name = fmt::format("parameter {} (%{})", parameter->get(attr::parameter_number),
                                      parameter->name());
       if (leaves.size() > 1) name += fmt::format(" leaf {}", i);
       parameter_names_.push_back(std::move(name));
     }
-  }
-  for (const Shape* leaf : leaf_shapes(before.entry()->root()->shape())) {
-    if (leaf->is_array()) output_shapes_.push_back(leaf);
   }
 }
 
@@ -90,7 +76,7 @@ std::string Refuter::origin(Handle tensor, int64_t index) const {
     case NodeKind::kParameter: {
       auto leaf = static_cast<size_t>(node.number);
       return fmt::format("{}{}{}", parameter_names_[leaf],
-                         tensor_index(parameter_shapes_[leaf], source.index), on_device());
+                         tensor_index(pair_.parameter_shapes()[leaf], source.index), on_device());
     }
     case NodeKind::kLiteral: {
       ElementBytes bytes{};
@@ -130,121 +116,14 @@ bool Refuter::may_be_rounding(Handle before, Handle after, int64_t index,
   return is_rounding(narrow, wide);
 }
 
-// The same of a run's outputs, by a run in wider arithmetic.
-bool Refuter::may_be_rounding(const Inputs& inputs, const OutputPlace& place,
-                              const HostTensor* const (&outputs)[2]) const {
-  ElementType type = outputs[0]->type;
-  if (!is_float(type)) return false;
-  double narrow[2], wide[2];
-  for (int side = 0; side < 2; ++side) {
-    narrow[side] = decode_float(type, element_of(*outputs[side], place.index).data());
-  }
-  if (narrow[0] == narrow[1]) return false;  // zeros of different signs
-  std::unique_ptr<Module> modules[2] = {widened(before_), widened(after_)};
-  std::optional<Inputs> wide_inputs = widened(inputs);
-  if (!modules[0] || !modules[1] || !wide_inputs) {
-    // No wider arithmetic: only what is far apart can't be rounding.
-    double apart = std::abs(narrow[0] - narrow[1]);
-    return apart <= 1e-3 * std::max(std::abs(narrow[0]), std::abs(narrow[1]));
-  }
-  for (int side = 0; side < 2; ++side) {
-    tl::expected<RunResult, Stop> result = run(*modules[side], *wide_inputs);
-    if (!result) return true;
-    const HostTensor& output =
-        result->outputs[static_cast<size_t>(place.device)][static_cast<size_t>(place.output)];
-    wide[side] = decode_float(output.type, element_of(output, place.index).data());
-  }
-  return is_rounding(narrow, wide);
-}
-
-tl::expected<RunResult, Stop> Refuter::run(const Module& module, const Inputs& inputs) const {
-  RunOptions options;
-  options.max_memory = options_.max_memory;
-  options.max_steps = options_.max_steps;
-  options.deadline = options_.deadline;
-  return simulate(module, options_.mesh, inputs, options);
-}
-
-std::optional<OutputPlace> Refuter::difference(const RunResult& before,
-                                               const RunResult& after) const {
-  for (size_t device = 0; device < before.outputs.size(); ++device) {
-    for (size_t output = 0; output < before.outputs[device].size(); ++output) {
-      const HostTensor& a = before.outputs[device][output];
-      const HostTensor& b = after.outputs[device][output];
-      if (a.data == b.data) continue;
-      Difference found = compare(a, b, {});
-      if (found.count > 0) {
-        return OutputPlace{static_cast<int64_t>(device), static_cast<int64_t>(output), found.index};
-      }
-    }
-  }
-  return std::nullopt;
-}
-
-std::optional<OutputPlace> Refuter::differs(const Inputs& inputs, RunResult* results) const {
-  auto before = run(before_, inputs);
-  if (!before) return std::nullopt;
-  auto after = run(after_, inputs);
-  if (!after) return std::nullopt;
-  std::optional<OutputPlace> found = difference(*before, *after);
-  if (results) {
-    results[0] = *std::move(before);
-    results[1] = *std::move(after);
-  }
-  return found;
-}
-
 Counterexample Refuter::describe(const OutputPlace& place) const {
   Counterexample made;
-  const Shape* shape = output_shapes_[static_cast<size_t>(place.output)];
+  const Shape* shape = pair_.output_shapes()[static_cast<size_t>(place.output)];
   made.device = place.device;
   made.output = place.output;
   made.index = multi_index(place.index, shape->dims());
   made.output_shape = minihlo::to_string(shape, false);
   return made;
-}
-
-// Whether inputs and outputs take at most `bytes`, and half of what a run may take.
-bool Refuter::fits(int64_t bytes) const {
-  int64_t limit = options_.max_memory > 0 ? options_.max_memory : default_max_memory();
-  int64_t devices = options_.mesh.device_count();
-  int64_t total = 0;
-  auto add = [&](const Shape* shape) {
-    int64_t own;
-    if (__builtin_mul_overflow(shape->byte_count(), devices, &own) ||
-        __builtin_add_overflow(total, own, &total)) {
-      total = INT64_MAX / 2;
-    }
-  };
-  for (const Shape* shape : parameter_shapes_) add(shape);
-  for (const Shape* shape : output_shapes_) add(shape);
-  return total <= std::min(limit / 2, bytes);
-}
-
-Inputs Refuter::dense(const SparseInputs& sparse) const {
-  Inputs inputs(static_cast<size_t>(options_.mesh.device_count()));
-  std::vector<HostTensor> zeros;
-  for (const Shape* shape : parameter_shapes_) {
-    std::optional<HostTensor> zero = zero_tensor(shape);
-    if (!zero) return {};
-    zeros.push_back(*std::move(zero));
-  }
-  for (std::vector<HostTensor>& own : inputs) own = zeros;
-  for (const auto& [place, bytes] : sparse) {
-    HostTensor& tensor =
-        inputs[static_cast<size_t>(place.device)][static_cast<size_t>(place.parameter)];
-    if (tensor.data == zeros[static_cast<size_t>(place.parameter)].data) {
-      std::optional<HostTensor> own =
-          zero_tensor(parameter_shapes_[static_cast<size_t>(place.parameter)]);
-      if (!own) return {};
-      tensor = *std::move(own);
-    }
-    auto width = static_cast<size_t>(info(tensor.type).bytes);
-    std::memcpy(
-        const_cast<std::byte*>(tensor.data.get()) + static_cast<size_t>(place.index) * width,
-        bytes.data(), width);
-  }
-  return inputs;
 }
 
 std::optional<Finding> Refuter::at_element(Handle before, Handle after, const OutputPlace& place) {
@@ -274,7 +153,7 @@ std::optional<Finding> Refuter::at_element(Handle before, Handle after, const Ou
   for (SampleKind kind : {SampleKind::kSmall, SampleKind::kBits, SampleKind::kSpecial}) {
     for (int trial = 0; trial < kDirectedTrials && !found; ++trial) {
       for (const InputPlace& input : places) {
-        const Shape* shape = parameter_shapes_[static_cast<size_t>(input.parameter)];
+        const Shape* shape = pair_.parameter_shapes()[static_cast<size_t>(input.parameter)];
         inputs[input] = sample(shape->element_type(), kind, random);
       }
       found = differ(inputs, values);
@@ -299,10 +178,11 @@ std::optional<Finding> Refuter::at_element(Handle before, Handle after, const Ou
   made.paths[0] = origin(before, place.index);
   made.paths[1] = origin(after, place.index);
   for (const auto& [input, bytes] : inputs) {
-    ElementType own = parameter_shapes_[static_cast<size_t>(input.parameter)]->element_type();
+    ElementType own =
+        pair_.parameter_shapes()[static_cast<size_t>(input.parameter)]->element_type();
     made.inputs.push_back({input.device, input.parameter, input.index, text_of(own, bytes)});
   }
-  Inputs whole = fits(kMaxReplayed) ? dense(inputs) : Inputs();
+  Inputs whole = pair_.fits(kMaxReplayed) ? pair_.dense(inputs) : Inputs();
   if (whole.empty()) {
     if (!options_.bits && may_be_rounding(before, after, place.index, inputs, values)) {
       return std::nullopt;
@@ -310,7 +190,7 @@ std::optional<Finding> Refuter::at_element(Handle before, Handle after, const Ou
     return finding;
   }
   RunResult results[2];
-  if (!differs(whole, results)) return std::nullopt;
+  if (!pair_.differs(whole, results)) return std::nullopt;
   const HostTensor* outputs[2];
   for (int side = 0; side < 2; ++side) {
     outputs[side] =
@@ -323,75 +203,9 @@ std::optional<Finding> Refuter::at_element(Handle before, Handle after, const Ou
       return std::nullopt;
     }
   }
-  if (!options_.bits && may_be_rounding(whole, place, outputs)) return std::nullopt;
+  if (!options_.bits && pair_.may_be_rounding(whole, place, outputs)) return std::nullopt;
   made.replay = "simulator";
   return finding;
-}
-
-std::optional<Inputs> Refuter::random_inputs(int64_t number) const {
-  constexpr int64_t kDistinct = 4;  // the first runs
-  if (number < kDistinct) {
-    auto inputs = make_inputs(before_, options_.mesh, options_.seed + static_cast<uint64_t>(number),
-                              options_.max_memory > 0 ? options_.max_memory : default_max_memory());
-    if (!inputs) return std::nullopt;
-    return *std::move(inputs);
-  }
-  std::mt19937_64 random(options_.seed * 1000003 + static_cast<uint64_t>(number));
-  SampleKind kinds[] = {SampleKind::kNear, SampleKind::kBits, SampleKind::kSpecial,
-                        SampleKind::kUniform};
-  SampleKind kind = kinds[number % 4];
-  Inputs inputs(static_cast<size_t>(options_.mesh.device_count()));
-  for (std::vector<HostTensor>& device : inputs) {
-    for (const Shape* shape : parameter_shapes_) {
-      std::optional<HostTensor> tensor = sample_tensor(shape, kind, random);
-      if (!tensor) return std::nullopt;
-      device.push_back(*std::move(tensor));
-    }
-  }
-  return inputs;
-}
-
-// Inputs on which the modules still differ, zero where that can be: whole tensors first, then
-// halves of what is left.
-Inputs Refuter::shrunk(Inputs inputs) const {
-  if (inputs.size() == 1) {
-    inputs.resize(static_cast<size_t>(options_.mesh.device_count()), inputs[0]);
-  }
-  int runs = 0;
-  const auto start = std::chrono::steady_clock::now();
-  struct Range {
-    size_t device, parameter;
-    int64_t begin, end;
-  };
-  std::vector<Range> pending;
-  for (size_t device = 0; device < inputs.size(); ++device) {
-    for (size_t parameter = 0; parameter < inputs[device].size(); ++parameter) {
-      pending.push_back({device, parameter, 0, inputs[device][parameter].element_count()});
-    }
-  }
-  for (size_t next = 0; next < pending.size() && runs < kShrinkRuns; ++next) {
-    if (std::chrono::steady_clock::now() - start > kShrinkTime) break;
-    Range range = pending[next];
-    HostTensor& tensor = inputs[range.device][range.parameter];
-    auto width = static_cast<int64_t>(info(tensor.type).bytes);
-    std::shared_ptr<std::byte> data = allocate_host(tensor.bytes);
-    if (!data || range.begin == range.end) continue;
-    std::memcpy(data.get(), tensor.data.get(), static_cast<size_t>(tensor.bytes));
-    std::memset(data.get() + range.begin * width, 0,
-                static_cast<size_t>((range.end - range.begin) * width));
-    if (std::memcmp(data.get(), tensor.data.get(), static_cast<size_t>(tensor.bytes)) == 0)
-      continue;
-    HostTensor kept = tensor;
-    tensor.data = data;
-    ++runs;
-    if (differs(inputs)) continue;
-    tensor = kept;
-    if (range.end - range.begin == 1) continue;
-    int64_t middle = (range.begin + range.end) / 2;
-    pending.push_back({range.device, range.parameter, range.begin, middle});
-    pending.push_back({range.device, range.parameter, middle, range.end});
-  }
-  return inputs;
 }
 
 void Refuter::list_inputs(const Inputs& inputs, Counterexample& counterexample) const {
@@ -412,7 +226,7 @@ void Refuter::list_inputs(const Inputs& inputs, Counterexample& counterexample) 
 Finding Refuter::by_runs(const ModuleTerms* before, const ModuleTerms* after) {
   Finding finding;
   bool rounding = false;
-  if (!fits(kMaxRun)) {
+  if (!pair_.fits(kMaxRun)) {
     finding.kind = Finding::Kind::kUnsupported;
     finding.what = "size";
     finding.reason = "the modules are too large to be run";
@@ -421,14 +235,14 @@ Finding Refuter::by_runs(const ModuleTerms* before, const ModuleTerms* after) {
   const auto start = std::chrono::steady_clock::now();
   for (int64_t number = 0; number < options_.tests; ++number) {
     if (number > 0 && std::chrono::steady_clock::now() - start > kRunTime) break;
-    std::optional<Inputs> inputs = random_inputs(number);
+    std::optional<Inputs> inputs = pair_.random_inputs(number);
     if (!inputs) {
       finding.kind = Finding::Kind::kUnsupported;
       finding.what = "inputs";
       finding.reason = "no inputs can be made for the parameters";
       return finding;
     }
-    tl::expected<RunResult, Stop> results[2] = {run(before_, *inputs), run(after_, *inputs)};
+    auto results = pair_.run(*inputs);
     auto ends_badly = [](const tl::expected<RunResult, Stop>& result) {
       return !result && result.error().is_of_devices();
     };
@@ -462,20 +276,20 @@ Finding Refuter::by_runs(const ModuleTerms* before, const ModuleTerms* after) {
                   .outputs[static_cast<size_t>(place->device)][static_cast<size_t>(place->output)];
     };
     const HostTensor* outputs[2] = {output(*results[0]), output(*results[1])};
-    if (!options_.bits && may_be_rounding(*inputs, *place, outputs)) {
+    if (!options_.bits && pair_.may_be_rounding(*inputs, *place, outputs)) {
       rounding = true;
       continue;
     }
     // What is shrunk counts if it still differs by more than rounding; else what was found.
-    Inputs small = shrunk(*inputs);
+    Inputs small = pair_.shrunk(*inputs);
     RunResult replayed[2];
-    if (std::optional<OutputPlace> smaller = differs(small, replayed)) {
+    if (std::optional<OutputPlace> smaller = pair_.differs(small, replayed)) {
       auto of = [&](int side) {
         return &replayed[side].outputs[static_cast<size_t>(smaller->device)]
                                       [static_cast<size_t>(smaller->output)];
       };
       const HostTensor* of_small[2] = {of(0), of(1)};
-      if (options_.bits || !may_be_rounding(small, *smaller, of_small)) {
+      if (options_.bits || !pair_.may_be_rounding(small, *smaller, of_small)) {
         place = smaller;
         std::ranges::copy(of_small, outputs);
         *inputs = std::move(small);

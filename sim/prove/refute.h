@@ -8,17 +8,10 @@
 
 #include "sim/prove/demand.h"
 #include "sim/prove/equivalence.h"
+#include "sim/prove/module_pair.h"
 #include "sim/prove/module_terms.h"
-#include "sim/run/simulator.h"
 
 namespace minihlo::prove {
-
-/// An output element.
-struct OutputPlace {
-  int64_t device;
-  int64_t output;  // leaf
-  int64_t index;   // row-major
-};
 
 /// What was found of a difference.
 struct Finding {
@@ -55,28 +48,15 @@ class Refuter {
  private:
   bool may_be_rounding(Handle before, Handle after, int64_t index, const SparseInputs& inputs,
                        const ElementBytes (&values)[2]);
-  bool may_be_rounding(const Inputs& inputs, const OutputPlace& place,
-                       const HostTensor* const (&outputs)[2]) const;
-  tl::expected<RunResult, Stop> run(const Module& module, const Inputs& inputs) const;
-  std::optional<OutputPlace> difference(const RunResult& before, const RunResult& after) const;
-  /// The first element that differs when both are run; nothing when none does or a run stops.
-  std::optional<OutputPlace> differs(const Inputs& inputs, RunResult* results = nullptr) const;
-  Inputs shrunk(Inputs inputs) const;
-  Inputs dense(const SparseInputs& sparse) const;
-  std::optional<Inputs> random_inputs(int64_t number) const;
-  bool fits(int64_t bytes) const;
   void list_inputs(const Inputs& inputs, Counterexample& counterexample) const;
   Counterexample describe(const OutputPlace& place) const;
   std::string tensor_index(const Shape* shape, int64_t index) const;
 
-  const Module& before_;
-  const Module& after_;
+  const ModulePair pair_;
   const EquivalenceOptions& options_;
   Terms& terms_;
   Evaluator& evaluator_;
-  std::vector<const Shape*> parameter_shapes_;  // array leaves
-  std::vector<std::string> parameter_names_;
-  std::vector<const Shape*> output_shapes_;
+  std::vector<std::string> parameter_names_;  // of array leaves
 };
 
 }  // namespace minihlo::prove

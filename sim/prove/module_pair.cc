@@ -1,0 +1,212 @@
+#include "sim/prove/module_pair.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "ir/numbers.h"
+#include "sim/prove/precision.h"
+#include "sim/prove/samples.h"
+
+namespace minihlo::prove {
+namespace {
+
+constexpr int kShrinkRuns = 200;
+constexpr std::chrono::seconds kShrinkTime{5};
+
+}  // namespace
+
+ElementBytes element_of(const HostTensor& tensor, int64_t index) {
+  ElementBytes bytes{};
+  auto width = static_cast<size_t>(info(tensor.type).bytes);
+  std::memcpy(bytes.data(), tensor.data.get() + static_cast<size_t>(index) * width, width);
+  return bytes;
+}
+
+ModulePair::ModulePair(const Module& before, const Module& after, const EquivalenceOptions& options)
+    : before_(before), after_(after), options_(options) {
+  for (const Instruction* parameter : before.entry()->parameters()) {
+    for (const Shape* leaf : leaf_shapes(parameter->shape())) {
+      if (leaf->is_array()) parameter_shapes_.push_back(leaf);
+    }
+  }
+  for (const Shape* leaf : leaf_shapes(before.entry()->root()->shape())) {
+    if (leaf->is_array()) output_shapes_.push_back(leaf);
+  }
+}
+
+bool ModulePair::may_be_rounding(const Inputs& inputs, const OutputPlace& place,
+                                 const HostTensor* const (&outputs)[2]) const {
+  ElementType type = outputs[0]->type;
+  if (!is_float(type)) return false;
+  double narrow[2], wide[2];
+  for (int side = 0; side < 2; ++side) {
+    narrow[side] = decode_float(type, element_of(*outputs[side], place.index).data());
+  }
+  if (narrow[0] == narrow[1]) return false;  // zeros of different signs
+  std::unique_ptr<Module> modules[2] = {widened(before_), widened(after_)};
+  std::optional<Inputs> wide_inputs = widened(inputs);
+  if (!modules[0] || !modules[1] || !wide_inputs) {
+    // No wider arithmetic: only what is far apart can't be rounding.
+    double apart = std::abs(narrow[0] - narrow[1]);
+    return apart <= 1e-3 * std::max(std::abs(narrow[0]), std::abs(narrow[1]));
+  }
+  for (int side = 0; side < 2; ++side) {
+    tl::expected<RunResult, Stop> result = run(*modules[side], *wide_inputs);
+    if (!result) return true;
+    const HostTensor& output =
+        result->outputs[static_cast<size_t>(place.device)][static_cast<size_t>(place.output)];
+    wide[side] = decode_float(output.type, element_of(output, place.index).data());
+  }
+  return is_rounding(narrow, wide);
+}
+
+tl::expected<RunResult, Stop> ModulePair::run(const Module& module, const Inputs& inputs) const {
+  RunOptions options;
+  options.max_memory = options_.max_memory;
+  options.max_steps = options_.max_steps;
+  options.deadline = options_.deadline;
+  return simulate(module, options_.mesh, inputs, options);
+}
+
+std::array<tl::expected<RunResult, Stop>, 2> ModulePair::run(const Inputs& inputs) const {
+  return {run(before_, inputs), run(after_, inputs)};
+}
+
+std::optional<OutputPlace> difference(const RunResult& before, const RunResult& after) {
+  for (size_t device = 0; device < before.outputs.size(); ++device) {
+    for (size_t output = 0; output < before.outputs[device].size(); ++output) {
+      const HostTensor& a = before.outputs[device][output];
+      const HostTensor& b = after.outputs[device][output];
+      if (a.data == b.data) continue;
+      Difference found = compare(a, b, {});
+      if (found.count > 0) {
+        return OutputPlace{static_cast<int64_t>(device), static_cast<int64_t>(output), found.index};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<OutputPlace> ModulePair::differs(const Inputs& inputs, RunResult* results) const {
+  auto before = run(before_, inputs);
+  if (!before) return std::nullopt;
+  auto after = run(after_, inputs);
+  if (!after) return std::nullopt;
+  std::optional<OutputPlace> found = difference(*before, *after);
+  if (results) {
+    results[0] = *std::move(before);
+    results[1] = *std::move(after);
+  }
+  return found;
+}
+
+bool ModulePair::fits(int64_t bytes) const {
+  int64_t limit = options_.max_memory > 0 ? options_.max_memory : default_max_memory();
+  int64_t devices = options_.mesh.device_count();
+  int64_t total = 0;
+  auto add = [&](const Shape* shape) {
+    int64_t own;
+    if (__builtin_mul_overflow(shape->byte_count(), devices, &own) ||
+        __builtin_add_overflow(total, own, &total)) {
+      total = INT64_MAX / 2;
+    }
+  };
+  for (const Shape* shape : parameter_shapes_) add(shape);
+  for (const Shape* shape : output_shapes_) add(shape);
+  return total <= std::min(limit / 2, bytes);
+}
+
+Inputs ModulePair::dense(const SparseInputs& sparse) const {
+  Inputs inputs(static_cast<size_t>(options_.mesh.device_count()));
+  std::vector<HostTensor> zeros;
+  for (const Shape* shape : parameter_shapes_) {
+    std::optional<HostTensor> zero = zero_tensor(shape);
+    if (!zero) return {};
+    zeros.push_back(*std::move(zero));
+  }
+  for (std::vector<HostTensor>& own : inputs) own = zeros;
+  for (const auto& [place, bytes] : sparse) {
+    HostTensor& tensor =
+        inputs[static_cast<size_t>(place.device)][static_cast<size_t>(place.parameter)];
+    if (tensor.data == zeros[static_cast<size_t>(place.parameter)].data) {
+      std::optional<HostTensor> own =
+          zero_tensor(parameter_shapes_[static_cast<size_t>(place.parameter)]);
+      if (!own) return {};
+      tensor = *std::move(own);
+    }
+    auto width = static_cast<size_t>(info(tensor.type).bytes);
+    std::memcpy(
+        const_cast<std::byte*>(tensor.data.get()) + static_cast<size_t>(place.index) * width,
+        bytes.data(), width);
+  }
+  return inputs;
+}
+
+std::optional<Inputs> ModulePair::random_inputs(int64_t number) const {
+  constexpr int64_t kDistinct = 4;  // the first runs
+  if (number < kDistinct) {
+    auto inputs = make_inputs(before_, options_.mesh, options_.seed + static_cast<uint64_t>(number),
+                              options_.max_memory > 0 ? options_.max_memory : default_max_memory());
+    if (!inputs) return std::nullopt;
+    return *std::move(inputs);
+  }
+  std::mt19937_64 random(options_.seed * 1000003 + static_cast<uint64_t>(number));
+  SampleKind kinds[] = {SampleKind::kNear, SampleKind::kBits, SampleKind::kSpecial,
+                        SampleKind::kUniform};
+  SampleKind kind = kinds[number % 4];
+  Inputs inputs(static_cast<size_t>(options_.mesh.device_count()));
+  for (std::vector<HostTensor>& device : inputs) {
+    for (const Shape* shape : parameter_shapes_) {
+      std::optional<HostTensor> tensor = sample_tensor(shape, kind, random);
+      if (!tensor) return std::nullopt;
+      device.push_back(*std::move(tensor));
+    }
+  }
+  return inputs;
+}
+
+Inputs ModulePair::shrunk(Inputs inputs) const {
+  if (inputs.size() == 1) {
+    inputs.resize(static_cast<size_t>(options_.mesh.device_count()), inputs[0]);
+  }
+  int runs = 0;
+  const auto start = std::chrono::steady_clock::now();
+  struct Range {
+    size_t device, parameter;
+    int64_t begin, end;
+  };
+  std::vector<Range> pending;
+  for (size_t device = 0; device < inputs.size(); ++device) {
+    for (size_t parameter = 0; parameter < inputs[device].size(); ++parameter) {
+      pending.push_back({device, parameter, 0, inputs[device][parameter].element_count()});
+    }
+  }
+  for (size_t next = 0; next < pending.size() && runs < kShrinkRuns; ++next) {
+    if (std::chrono::steady_clock::now() - start > kShrinkTime) break;
+    Range range = pending[next];
+    HostTensor& tensor = inputs[range.device][range.parameter];
+    auto width = static_cast<int64_t>(info(tensor.type).bytes);
+    std::shared_ptr<std::byte> data = allocate_host(tensor.bytes);
+    if (!data || range.begin == range.end) continue;
+    std::memcpy(data.get(), tensor.data.get(), static_cast<size_t>(tensor.bytes));
+    std::memset(data.get() + range.begin * width, 0,
+                static_cast<size_t>((range.end - range.begin) * width));
+    if (std::memcmp(data.get(), tensor.data.get(), static_cast<size_t>(tensor.bytes)) == 0)
+      continue;
+    HostTensor kept = tensor;
+    tensor.data = data;
+    ++runs;
+    if (differs(inputs)) continue;
+    tensor = kept;
+    if (range.end - range.begin == 1) continue;
+    int64_t middle = (range.begin + range.end) / 2;
+    pending.push_back({range.device, range.parameter, range.begin, middle});
+    pending.push_back({range.device, range.parameter, middle, range.end});
+  }
+  return inputs;
+}
+
+}  // namespace minihlo::prove

@@ -1,0 +1,68 @@
+// Two modules, run on the same inputs by the simulator.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "sim/prove/demand.h"
+#include "sim/prove/equivalence.h"
+#include "sim/run/simulator.h"
+
+namespace minihlo::prove {
+
+/// An output element.
+struct OutputPlace {
+  int64_t device;
+  int64_t output;  // leaf
+  int64_t index;   // row-major
+};
+
+ElementBytes element_of(const HostTensor& tensor, int64_t index);
+
+/// The first element that differs in the results of two runs.
+std::optional<OutputPlace> difference(const RunResult& before, const RunResult& after);
+
+/// The modules and options must outlive it.
+class ModulePair {
+ public:
+  ModulePair(const Module& before, const Module& after, const EquivalenceOptions& options);
+
+  /// Of the array leaves of parameters and outputs, which both modules have alike.
+  std::span<const Shape* const> parameter_shapes() const { return parameter_shapes_; }
+  std::span<const Shape* const> output_shapes() const { return output_shapes_; }
+
+  /// Whether inputs and outputs take at most `bytes`, and half of what a run may take.
+  bool fits(int64_t bytes) const;
+
+  /// Inputs number `number`: values distinct by construction first, then random ones of all kinds.
+  /// Nothing when none can be made.
+  std::optional<Inputs> random_inputs(int64_t number) const;
+  /// Inputs of these elements, and else of zeros; empty when there is no memory for them.
+  Inputs dense(const SparseInputs& sparse) const;
+  /// Inputs on which the modules still differ, zero where that can be: whole tensors first, then
+  /// halves of what is left.
+  Inputs shrunk(Inputs inputs) const;
+
+  /// What each module makes of the inputs.
+  std::array<tl::expected<RunResult, Stop>, 2> run(const Inputs& inputs) const;
+  /// The first element that differs when both are run; nothing when none does or a run stops.
+  std::optional<OutputPlace> differs(const Inputs& inputs, RunResult* results = nullptr) const;
+  /// Whether a difference of float outputs may be rounding: it shrinks away in a run in wider
+  /// arithmetic, or there is none.
+  bool may_be_rounding(const Inputs& inputs, const OutputPlace& place,
+                       const HostTensor* const (&outputs)[2]) const;
+
+ private:
+  tl::expected<RunResult, Stop> run(const Module& module, const Inputs& inputs) const;
+
+  const Module& before_;
+  const Module& after_;
+  const EquivalenceOptions& options_;
+  std::vector<const Shape*> parameter_shapes_;
+  std::vector<const Shape*> output_shapes_;
+};
+
+}  // namespace minihlo::prove
