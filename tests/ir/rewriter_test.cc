@@ -72,7 +72,8 @@ TEST_CASE("rewriter: what took a place may be replaced itself, and be the root")
 }
 
 TEST_CASE("module: new names clash with none as XLA's parser sees it") {
-  auto module = parse_module("ENTRY e {\n  a = f32[] parameter(0)\n  ROOT b.0 = f32[] sine(a)\n}\n");
+  auto module =
+      parse_module("ENTRY e {\n  a = f32[] parameter(0)\n  ROOT b.0 = f32[] sine(a)\n}\n");
   CHECK(module->unique_instruction_name("a.0") == "a.1");
   CHECK(module->unique_instruction_name("b") == "b.1");
   CHECK(module->unique_instruction_name("b.7") == "b.7");
