@@ -38,7 +38,11 @@ Instruction* Rewriter::emit(Opcode opcode, std::string_view base, const Shape* s
 Instruction* Rewriter::constant(const Shape* shape, std::span<const std::byte> bytes) {
   Literal* literal = arena().make<Literal>();
   literal->shape = shape;
-  literal->bytes = arena().copy(bytes);
+  // Who reads elements finds them aligned.
+  const auto width = static_cast<size_t>(info(shape->element_type()).bytes);
+  auto* place = static_cast<std::byte*>(arena().allocate(bytes.size(), width));
+  std::copy(bytes.begin(), bytes.end(), place);
+  literal->bytes = {place, bytes.size()};
   return emit(Opcode::kConstant, "constant", shape, {},
               {make_attribute(attr::literal_value, literal)});
 }

@@ -37,6 +37,12 @@ void put_random(Choices& choices, ElementType type, bool tame, std::byte* to) {
   encode_float(type, static_cast<double>(small) / 4, to);
 }
 
+// Room for elements, aligned as they are.
+std::span<std::byte> elements_in(Arena& arena, size_t count, size_t width) {
+  if (count == 0) return {};
+  return {static_cast<std::byte*>(arena.allocate(count * width, width)), count * width};
+}
+
 }  // namespace
 
 const Literal* Builder::literal(const Shape* shape) {
@@ -54,7 +60,7 @@ const Literal* Builder::literal(const Shape* shape) {
   const bool splat = count > kDense || (count > 0 && choices.chance(5));
   made.form = splat ? Literal::Form::kSplat : Literal::Form::kDense;
   const size_t listed = splat ? 1 : static_cast<size_t>(count);
-  std::span<std::byte> bytes = arena().array<std::byte>(listed * width);
+  std::span<std::byte> bytes = elements_in(arena(), listed, width);
   for (size_t i = 0; i < listed; ++i) {
     put_random(choices, shape->element_type(), runnable(), bytes.data() + i * width);
   }
@@ -66,7 +72,7 @@ const Literal* Builder::literal(const Shape* shape, const std::vector<int64_t>& 
   Literal made;
   made.shape = shape;
   const auto width = static_cast<size_t>(info(shape->element_type()).bytes);
-  std::span<std::byte> bytes = arena().array<std::byte>(values.size() * width);
+  std::span<std::byte> bytes = elements_in(arena(), values.size(), width);
   for (size_t i = 0; i < values.size(); ++i) {
     put_bits(shape->element_type(), static_cast<uint64_t>(values[i]), bytes.data() + i * width);
   }

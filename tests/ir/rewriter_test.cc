@@ -164,5 +164,18 @@ TEST_CASE("rewriter: a long row of replacements takes linear time") {
   CHECK(entry->size() == 1);
 }
 
+TEST_CASE("rewriter: elements of constants are aligned") {
+  Module module("m");
+  Computation* entry = module.add_computation("e");
+  module.set_entry(entry);
+  Rewriter rewriter(entry);
+  for (int i = 0; i < 8; ++i) {
+    module.arena().allocate(static_cast<size_t>(i), 1);
+    const Instruction* one = rewriter.constant(ElementType::S64, int64_t{7});
+    const auto* bytes = one->get(attr::literal_value)->bytes.data();
+    CHECK(reinterpret_cast<uintptr_t>(bytes) % sizeof(int64_t) == 0);
+  }
+}
+
 }  // namespace
 }  // namespace minihlo
