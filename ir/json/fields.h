@@ -181,9 +181,10 @@ template <class Visit>
 void visit_kind(AttributeKind kind, Visit visit) {
   constexpr size_t kCount = static_cast<size_t>(AttributeKind::kBraced) + 1;
   [&]<size_t... i>(std::index_sequence<i...>) {
-    ((kind == static_cast<AttributeKind>(i) &&
-      (visit(std::integral_constant<AttributeKind, static_cast<AttributeKind>(i)>{}), true)) ||
-     ...);
+    static_cast<void>(
+        ((kind == static_cast<AttributeKind>(i) &&
+          (visit(std::integral_constant<AttributeKind, static_cast<AttributeKind>(i)>{}), true)) ||
+         ...));
   }
   (std::make_index_sequence<kCount>());
 }
