@@ -10,7 +10,7 @@ namespace minihlo::proto {
 namespace {
 
 // Deeper than what anything nests that is not made to break readers, and safe on a thread's stack.
-constexpr int kMaxDepth = 1000;
+constexpr int kMaxDepth = 500;
 
 bool is_length_delimited(FieldKind kind) {
   return kind == FieldKind::kString || kind == FieldKind::kBytes || kind == FieldKind::kMessage;
@@ -127,7 +127,8 @@ void Message::scan(std::string_view bytes) {
     for (; reader.next(); place = reader.data().data()) {
       const auto offset =
           static_cast<uint32_t>(reader.data().data() - input_.source_->text().data());
-      const Field* field = find_field(type_, reader.tag());
+      const uint32_t tag = reader.tag();  // with assertions on, it is gone behind the value
+      const Field* field = find_field(type_, tag);
       const bool whole = field && reader.wire_type() == wire_type(field->kind);
       const bool packed = field && !whole && field->is_repeated() &&
                           !is_length_delimited(field->kind) &&
@@ -136,7 +137,7 @@ void Message::scan(std::string_view bytes) {
       if (whole || packed) {
         add(*field, offset, packed);
       } else {
-        input_.lose(type_, reader.tag(), false, offset);
+        input_.lose(type_, tag, false, offset);
       }
     }
   } catch (const protozero::exception& problem) {

@@ -18,6 +18,7 @@ void scan(std::string_view bytes, Visit visit) {
   try {
     protozero::pbf_reader reader(bytes.data(), bytes.size());
     while (reader.next()) {
+      const uint32_t tag = reader.tag();  // with assertions on, it is gone behind the value
       std::string_view value;
       if (reader.wire_type() == protozero::pbf_wire_type::length_delimited) {
         protozero::data_view view = reader.get_view();
@@ -25,7 +26,7 @@ void scan(std::string_view bytes, Visit visit) {
       } else {
         reader.skip();
       }
-      visit(reader.tag(), reader.wire_type(), value);
+      visit(tag, reader.wire_type(), value);
     }
   } catch (const protozero::exception&) {
     // What is wrong is reported by those who read the message.
