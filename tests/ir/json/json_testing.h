@@ -1,8 +1,6 @@
 // Helpers of the tests of the JSON form.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <memory>
 #include <string>
 
@@ -20,20 +18,7 @@ struct ReadJson {
       : source(Source::from_string("t.json", std::move(json))), diagnostics(source) {
     module = parse_json(source, diagnostics);
   }
-  /// "rule line:col message (notes)" of each error, a line each.
-  std::string complaints() const {
-    std::string out;
-    for (const Diagnostic& diagnostic : diagnostics.all()) {
-      Source::Position position = source->position(diagnostic.location.offset);
-      out += fmt::format("{} {}:{} {}", diagnostic.rule, position.line, position.column,
-                         diagnostic.message);
-      for (const Diagnostic::Note& note : diagnostic.notes) {
-        out += fmt::format(" ({})", note.message);
-      }
-      out += '\n';
-    }
-    return out;
-  }
+  std::string complaints() const { return minihlo::complaints(diagnostics, *source); }
 };
 
 /// The HLO text of a module that was turned into JSON and back, or what is wrong with it.

@@ -12,6 +12,21 @@
 
 namespace minihlo {
 
+/// "rule line:col message (notes)" of each error and warning, a line each.
+inline std::string complaints(const Diagnostics& diagnostics, const Source& source) {
+  std::string out;
+  for (const Diagnostic& diagnostic : diagnostics.all()) {
+    Source::Position position = source.position(diagnostic.location.offset);
+    out += fmt::format("{} {}:{} {}", diagnostic.rule, position.line, position.column,
+                       diagnostic.message);
+    for (const Diagnostic::Note& note : diagnostic.notes) {
+      out += fmt::format(" ({})", note.message);
+    }
+    out += '\n';
+  }
+  return out;
+}
+
 struct Parsed {
   std::unique_ptr<Module> module;
   Diagnostics diagnostics;
@@ -19,20 +34,8 @@ struct Parsed {
   explicit Parsed(std::string text) : diagnostics(Source::from_string("t.hlo", text)) {
     module = parse_text(Source::from_string("t.hlo", std::move(text)), diagnostics);
   }
-  /// "rule line:col message" of each error and warning, a line each.
   std::string complaints(const std::string& text) const {
-    std::string out;
-    auto source = Source::from_string("t.hlo", text);
-    for (const Diagnostic& diagnostic : diagnostics.all()) {
-      Source::Position position = source->position(diagnostic.location.offset);
-      out += fmt::format("{} {}:{} {}", diagnostic.rule, position.line, position.column,
-                         diagnostic.message);
-      for (const Diagnostic::Note& note : diagnostic.notes) {
-        out += fmt::format(" ({})", note.message);
-      }
-      out += '\n';
-    }
-    return out;
+    return minihlo::complaints(diagnostics, *Source::from_string("t.hlo", text));
   }
 };
 
