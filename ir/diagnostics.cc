@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -141,24 +140,38 @@ void shorten(std::string& message) {
                         std::string_view(message).substr(tail));
 }
 
-// What is no regular file may never end.
+// What does not tell its length may never end.
 constexpr size_t kLongestStream = size_t{1} << 30;
+// Locations are 32 bits wide.
+constexpr off_t kLongestFile = std::numeric_limits<uint32_t>::max();
 
-// Reads to the end of the file. False, with errno, when that fails; EFBIG past kLongestStream.
-bool read_all(int file, std::string& text) {
-  constexpr size_t kChunk = size_t{1} << 16;
-  for (;;) {
-    size_t size = text.size();
-    if (size > kLongestStream) {
-      errno = EFBIG;
-      return false;
-    }
-    text.resize(size + kChunk);
-    ssize_t got = read(file, text.data() + size, kChunk);
-    text.resize(size + static_cast<size_t>(std::max<ssize_t>(got, 0)));
-    if (got == 0) return true;
-    if (got < 0 && errno != EINTR) return false;
+// Reads up to `size` bytes, fewer only at the end of the file. Adds them to `done`. False, with
+// errno, when that fails.
+bool read_up_to(int file, char* place, size_t size, size_t& done) {
+  while (size > 0) {
+    const ssize_t got = read(file, place, size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return got == 0;
+    place += got;
+    size -= static_cast<size_t>(got);
+    done += static_cast<size_t>(got);
   }
+  return true;
+}
+
+// Reads to the end of what does not tell its length. False, with errno, when that fails; EFBIG past
+// kLongestStream.
+bool read_stream(int file, std::string& text) {
+  constexpr size_t kChunk = size_t{1} << 16;
+  for (size_t size = 0; size <= kLongestStream;) {
+    text.resize(size + kChunk);
+    const size_t before = size;
+    if (!read_up_to(file, text.data() + size, kChunk, size)) return false;
+    text.resize(size);
+    if (size < before + kChunk) return true;
+  }
+  errno = EFBIG;
+  return false;
 }
 
 }  // namespace
@@ -193,25 +206,20 @@ std::shared_ptr<const Source> Source::from_file(const std::string& path, std::st
   if (ok && S_ISDIR(status.st_mode)) {
     errno = EISDIR;
     ok = false;
+  } else if (ok && !standard_input && S_ISREG(status.st_mode) && status.st_size > 0) {
+    if (status.st_size >= kLongestFile) {
+      close(file);
+      error = "it has 4 GiB or more";
+      return nullptr;
+    }
+    const size_t size = static_cast<size_t>(status.st_size);
+    source->file_ = std::make_unique_for_overwrite<char[]>(size);
+    size_t done = 0;
+    ok = read_up_to(file, source->file_.get(), size, done);
+    source->text_ = {source->file_.get(), done};
   } else if (ok) {
-    // A file that something else cuts short while it is mapped would kill us, so only files that
-    // are worth it are mapped.
-    constexpr off_t kWorthMapping = off_t{1} << 22;
-    void* mapping = MAP_FAILED;
-    if (!standard_input && S_ISREG(status.st_mode) && status.st_size >= kWorthMapping) {
-      mapping = mmap(nullptr, static_cast<size_t>(status.st_size), PROT_READ, MAP_PRIVATE, file, 0);
-    }
-    if (mapping != MAP_FAILED) {
-      source->mapping_ = mapping;
-      source->mapping_size_ = static_cast<size_t>(status.st_size);
-      source->text_ = {static_cast<const char*>(mapping), source->mapping_size_};
-    } else {
-      if (S_ISREG(status.st_mode)) {
-        source->storage_.reserve(static_cast<size_t>(std::min(status.st_size, kWorthMapping)) + 1);
-      }
-      ok = read_all(file, source->storage_);
-      source->text_ = source->storage_;
-    }
+    ok = read_stream(file, source->storage_);
+    source->text_ = source->storage_;
   }
   if (!ok) {
     error = errno == EFBIG ? "it does not end within 1 GiB" : std::strerror(errno);
@@ -227,10 +235,6 @@ std::shared_ptr<const Source> Source::binary(std::shared_ptr<const Source> sourc
   made->is_binary_ = true;
   made->owner_ = std::move(source);
   return made;
-}
-
-Source::~Source() {
-  if (mapping_) munmap(mapping_, mapping_size_);
 }
 
 Source::Position Source::position(uint32_t offset) const {

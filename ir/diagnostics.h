@@ -17,12 +17,11 @@ class Source {
  public:
   /// Takes the text over.
   static std::shared_ptr<const Source> from_string(std::string name, std::string text);
-  /// Maps or reads a file; `-` is standard input. Null, with the system's reason in `error`, when
-  /// that fails.
+  /// Reads a file, as long as it is when it is opened; `-` is standard input. Null, with the reason
+  /// in `error`, when that fails or there are 4 GiB, of what does not tell its length 1 GiB.
   static std::shared_ptr<const Source> from_file(const std::string& path, std::string& error);
   /// The same bytes as what they are not: text. Places in them are offsets, not lines.
   static std::shared_ptr<const Source> binary(std::shared_ptr<const Source> source);
-  ~Source();
   Source(const Source&) = delete;
   Source& operator=(const Source&) = delete;
 
@@ -47,8 +46,7 @@ class Source {
   mutable std::vector<uint32_t> lines_;  // where each begins; those within reach of a Location
   bool is_binary_ = false;
   std::shared_ptr<const Source> owner_;  // of text_, where this source only views it
-  void* mapping_ = nullptr;
-  size_t mapping_size_ = 0;
+  std::unique_ptr<char[]> file_;         // what text_ views, where its length was known before
 };
 
 enum class Severity : uint8_t { kError, kWarning, kNote };

@@ -1,8 +1,5 @@
 // minihlo: the command-line tool. Finds the subcommand and runs it.
-#include <unistd.h>
-
 #include <algorithm>
-#include <csignal>
 #include <exception>
 #include <new>
 #include <string>
@@ -111,13 +108,6 @@ int run_tool(const std::vector<std::string>& words) {
                      (guess.empty() ? "" : fmt::format("; did you mean '{}'?", guess)));
 }
 
-// Where a file is mapped and something else cuts it short, reading it raises SIGBUS.
-void report_cut_file(int) {
-  constexpr std::string_view kMessage = "minihlo: error: a file was cut short while it was read\n";
-  [[maybe_unused]] const auto written = write(STDERR_FILENO, kMessage.data(), kMessage.size());
-  _exit(static_cast<int>(ExitCode::kInvalid));
-}
-
 }  // namespace
 
 }  // namespace minihlo
@@ -125,7 +115,6 @@ void report_cut_file(int) {
 int main(int argc, char** argv) {
   using minihlo::print_error;
   int code = static_cast<int>(minihlo::ExitCode::kInvalid);
-  std::signal(SIGBUS, minihlo::report_cut_file);
   try {
     code = minihlo::run_tool({argv + 1, argv + argc});
   } catch (const std::bad_alloc&) {

@@ -1,5 +1,10 @@
 #include "ir/diagnostics.h"
 
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
 #include <doctest/doctest.h>
 
 #include <chrono>
@@ -111,6 +116,36 @@ TEST_CASE("diagnostics: a message of kilobytes is cut in its middle") {
   CHECK(message.size() < 1100);
   CHECK(message.starts_with("head x"));
   CHECK(message.ends_with("x tail"));
+}
+
+TEST_CASE("sources: files are read, whatever they say of their length") {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / fmt::format("minihlo-source-{}", getpid());
+  std::filesystem::create_directories(folder);
+  const std::string path = folder / "file";
+  std::string error;
+  for (size_t size : {size_t{0}, size_t{1}, size_t{65536}, size_t{5000000}}) {
+    std::string text(size, 'a');
+    if (size > 0) text.back() = 'z';
+    std::ofstream(path, std::ios::binary) << text;
+    auto source = Source::from_file(path, error);
+    REQUIRE(source);
+    CHECK(source->name() == path);
+    CHECK(source->text() == text);
+  }
+  // Sparse: it takes no room.
+  std::filesystem::resize_file(path, uint64_t{1} << 32);
+  CHECK(!Source::from_file(path, error));
+  CHECK(error == "it has 4 GiB or more");
+  CHECK(!Source::from_file(folder, error));
+  CHECK(error == "Is a directory");
+  CHECK(!Source::from_file(folder / "none", error));
+  CHECK(error == "No such file or directory");
+  std::filesystem::remove_all(folder);
+  // Says that it has no bytes.
+  auto self = Source::from_file("/proc/self/stat", error);
+  REQUIRE(self);
+  CHECK(self->text().starts_with(std::to_string(getpid())));
 }
 
 TEST_CASE("closest: only what is close") {
