@@ -209,12 +209,8 @@ bool write_value(Writing& writing, Writer& out, Field field, const Attribute& va
     case AttributeKind::kDonors:
       write_donors(out, field, value_of<std::span<const Donor>>(value));
       return true;
-    case AttributeKind::kBraced: {
-      std::string made;
-      if (!write_parts(value.id, value_of<std::string_view>(value), made)) return false;
-      out.append(made);
-      return parts_text(value.id, made) == value_of<std::string_view>(value);
-    }
+    case AttributeKind::kBraced:
+      return write_parts(value.id, value_of<std::string_view>(value), out);
     case AttributeKind::kIntLists:
     case AttributeKind::kDeviceGroups:
     case AttributeKind::kComputation:

@@ -1,88 +1,15 @@
 #include "ir/proto/braced.h"
 
-#include <algorithm>
 #include <charconv>
 #include <optional>
-#include <vector>
 
 #include <fmt/format.h>
 
+#include "ir/proto/origins.h"
 #include "ir/proto/words.h"
-#include "ir/text/lexer.h"
-#include "ir/text/strings.h"
 
 namespace minihlo::proto {
 namespace {
-
-// A cursor over the text of an attribute. What is not as expected is said by false.
-class Cursor {
- public:
-  explicit Cursor(std::string_view text) : lexer_(text) {}
-
-  bool at(TokenKind kind) const { return lexer_.at(kind); }
-  bool accept(TokenKind kind) {
-    if (!at(kind)) return false;
-    lexer_.advance();
-    return true;
-  }
-  bool accept_key(std::string_view key) {
-    return lexer_.current().text == key && accept(TokenKind::kKey);
-  }
-  bool key(std::string& text) { return take(TokenKind::kKey, text); }
-  bool word(std::string& text) { return take(TokenKind::kWord, text); }
-  bool string(std::string& text) {
-    if (!at(TokenKind::kString)) return false;
-    text.clear();
-    if (!unescape(lexer_.current().text, text)) return false;
-    lexer_.advance();
-    return true;
-  }
-  bool integer(int64_t& value) {
-    if (!at(TokenKind::kInteger)) return false;
-    value = lexer_.current().integer;
-    lexer_.advance();
-    return true;
-  }
-  bool real(double& value) {
-    if (!at(TokenKind::kInteger) && !at(TokenKind::kDecimal)) return false;
-    std::string_view text = lexer_.current().text;
-    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size()) return false;
-    lexer_.advance();
-    return true;
-  }
-  // {1,0}
-  bool integers(std::vector<int64_t>& values) {
-    if (!accept(TokenKind::kLeftBrace)) return false;
-    while (!accept(TokenKind::kRightBrace)) {
-      if (!integer(values.emplace_back())) return false;
-      accept(TokenKind::kComma);
-    }
-    return true;
-  }
-  // 2x4
-  bool sizes(int64_t& first, int64_t& second) {
-    if (!at(TokenKind::kSizes)) return false;
-    std::string_view text = lexer_.current().text;
-    const char* const end = text.data() + text.size();
-    auto [behind, error] = std::from_chars(text.data(), end, first);
-    if (error != std::errc() || behind == end) return false;
-    auto [last, second_error] = std::from_chars(behind + 1, end, second);
-    if (second_error != std::errc() || last != end) return false;
-    lexer_.advance();
-    return true;
-  }
-
- private:
-  bool take(TokenKind kind, std::string& text) {
-    if (!at(kind)) return false;
-    text = lexer_.current().text;
-    lexer_.advance();
-    return true;
-  }
-
-  Lexer lexer_;
-};
 
 void append_real(std::string& out, double value) {
   char digits[40];
@@ -106,7 +33,7 @@ bool read_statistics(const Message& in, std::string& text) {
   return true;
 }
 
-bool write_statistics(Cursor& from, Writer& out) {
+bool write_statistics(TextCursor& from, Writer& out) {
   int64_t index;
   if (!from.accept(TokenKind::kLeftBrace) || !from.accept_key("visualizing_index") ||
       !from.integer(index)) {
@@ -148,7 +75,7 @@ bool read_accuracy(const Message& in, std::string& text) {
   });
 }
 
-bool write_accuracy(Cursor& from, Writer& out) {
+bool write_accuracy(TextCursor& from, Writer& out) {
   if (!from.accept(TokenKind::kLeftBrace)) return false;
   if (from.accept_key("mode")) {
     std::string word;
@@ -209,7 +136,7 @@ bool read_sparsity_config(const Message& in, std::string& text) {
   return true;
 }
 
-bool write_sparsity_config(Cursor& from, Writer& out) {
+bool write_sparsity_config(TextCursor& from, Writer& out) {
   if (!from.accept(TokenKind::kLeftBrace)) return false;
   for (const SparsityPart& side : kSparsitySides) {
     if (!from.accept_key(side.key)) continue;
@@ -232,135 +159,11 @@ bool write_sparsity_config(Cursor& from, Writer& out) {
   return from.accept(TokenKind::kRightBrace);
 }
 
-// origin={({"a" {0}}, {}, ({"b"}))}: the leaves of the shape, each with an array that it is.
-
-struct Origin {
-  std::string text;  // what stands between the braces of a leaf
-  std::vector<int64_t> path;
-};
-
-bool read_origin_leaf(const Message& element, Origin& leaf) {
-  if (!element.integers(OriginalValueElementProto::shape_index, leaf.path)) return false;
-  std::string name;
-  std::vector<int64_t> index;
-  // Until spring 2025 the name and the index stood in the element itself: its second field was the
-  // name, which no tag of the message of today can begin.
-  const Field array = OriginalValueElementProto::original_array;
-  std::string_view bytes = element.text(array);
-  const bool is_name = !bytes.empty() && bytes[0] != '\x0a' && bytes[0] != '\x12';
-  if (is_name || element.has(OriginalValueElementProto::leaf_source_index)) {
-    name = bytes;
-    if (!element.integers(OriginalValueElementProto::leaf_source_index, index)) return false;
-  } else if (!element.each(array, [&](const Message& inner) {
-               name = inner.text(OriginalArrayProto::instruction_name);
-               return inner.integers(OriginalArrayProto::shape_index, index);
-             })) {
-    return false;
-  }
-  if (!element.has(array)) return true;
-  leaf.text = fmt::format("\"{}\"", escaped(name));
-  if (!index.empty()) leaf.text += fmt::format(" {{{}}}", fmt::join(index, ","));
-  return true;
-}
-
-constexpr size_t kMaxOriginDepth = 200;
-
-// Appends the tree of the leaves that share the first `depth` steps. False where they are no tree.
-bool append_origins(std::span<const Origin> leaves, size_t depth, std::string& out) {
-  if (leaves.size() == 1 && leaves[0].path.size() == depth) {
-    out += '{' + leaves[0].text + '}';
-    return true;
-  }
-  if (depth >= kMaxOriginDepth) return false;
-  out += '(';
-  int64_t next = 0;
-  for (size_t begin = 0; begin < leaves.size();) {
-    if (leaves[begin].path.size() <= depth) return false;
-    const int64_t step = leaves[begin].path[depth];
-    size_t end = begin + 1;
-    while (end < leaves.size() && leaves[end].path.size() > depth &&
-           leaves[end].path[depth] == step) {
-      ++end;
-    }
-    // Leaves that are not listed have no array.
-    constexpr int64_t kMostLeftOut = 10000;
-    if (step < next || step - next > kMostLeftOut) return false;
-    for (; next < step; ++next) out += next > 0 ? ", {}" : "{}";
-    if (next > 0) out += ", ";
-    if (!append_origins(leaves.subspan(begin, end - begin), depth + 1, out)) return false;
-    ++next;
-    begin = end;
-  }
-  out += ')';
-  return true;
-}
-
-bool read_origin(const Message& in, std::string& text) {
-  if (in.boolean(OriginalValueProto::is_synthetic_call)) {
-    text = "{[synthetic_call]}";
-    return true;
-  }
-  std::vector<Origin> leaves;
-  if (!in.each(OriginalValueProto::elements, [&](const Message& element) {
-        return read_origin_leaf(element, leaves.emplace_back());
-      })) {
-    return false;
-  }
-  std::stable_sort(leaves.begin(), leaves.end(),
-                   [](const Origin& a, const Origin& b) { return a.path < b.path; });
-  text = "{";
-  if (!append_origins(leaves, 0, text)) {
-    return in.fail("invalid-origin", "the leaves are those of no tuple");
-  }
-  text += '}';
-  return true;
-}
-
-bool write_origins(Cursor& from, Writer& out, std::vector<int64_t>& path) {
-  if (path.size() > kMaxOriginDepth) return false;
-  if (from.accept(TokenKind::kLeftParen)) {
-    path.push_back(0);
-    while (!from.accept(TokenKind::kRightParen)) {
-      if (path.back() > 0 && !from.accept(TokenKind::kComma)) return false;
-      if (!write_origins(from, out, path)) return false;
-      ++path.back();
-    }
-    path.pop_back();
-    return true;
-  }
-  if (!from.accept(TokenKind::kLeftBrace)) return false;
-  std::string name;
-  std::vector<int64_t> index;
-  const bool has_array = from.string(name);
-  if (has_array && from.at(TokenKind::kLeftBrace) && !from.integers(index)) return false;
-  out.message(OriginalValueProto::elements, [&](Writer& element) {
-    element.integers<int64_t>(OriginalValueElementProto::shape_index, path);
-    if (!has_array) return;
-    element.message(OriginalValueElementProto::original_array, [&](Writer& array) {
-      array.text(OriginalArrayProto::instruction_name, name);
-      array.integers<int64_t>(OriginalArrayProto::shape_index, index);
-    });
-  });
-  return from.accept(TokenKind::kRightBrace);
-}
-
-bool write_origin(Cursor& from, Writer& out) {
-  if (!from.accept(TokenKind::kLeftBrace)) return false;
-  if (from.accept(TokenKind::kLeftSquare)) {
-    std::string word;
-    if (!from.word(word) || word != "synthetic_call") return false;
-    out.integer(OriginalValueProto::is_synthetic_call, 1);
-    return from.accept(TokenKind::kRightSquare) && from.accept(TokenKind::kRightBrace);
-  }
-  std::vector<int64_t> path;
-  return write_origins(from, out, path) && from.accept(TokenKind::kRightBrace);
-}
-
 struct Parts {
   AttributeId id;
   Field field;
   bool (*read)(const Message& in, std::string& text);
-  bool (*write)(Cursor& from, Writer& out);
+  bool (*write)(TextCursor& from, Writer& out);
 };
 constexpr Parts kParts[] = {
     {AttributeId::statistics, HloInstructionProto::statistics_viz, read_statistics,
@@ -370,6 +173,8 @@ constexpr Parts kParts[] = {
     {AttributeId::origin, HloInstructionProto::original_value, read_origin, write_origin},
     {AttributeId::sparsity_config, HloInstructionProto::sparsity_config, read_sparsity_config,
      write_sparsity_config},
+    {AttributeId::origin_recovery_table, HloModuleProto::original_value_recovery_table,
+     read_recovery_table, write_recovery_table},
 };
 
 const Parts* find_parts(AttributeId id) {
@@ -379,35 +184,34 @@ const Parts* find_parts(AttributeId id) {
   return nullptr;
 }
 
-}  // namespace
-
-bool read_parts(AttributeId id, const Message& instruction, std::string& text) {
-  const Parts& parts = *find_parts(id);
-  return instruction.each(parts.field,
-                          [&](const Message& inner) { return parts.read(inner, text); });
-}
-
-bool write_parts(AttributeId id, std::string_view text, std::string& instruction) {
-  const Parts* found = find_parts(id);
-  if (!found) return false;
-  const Parts& parts = *found;
-  Cursor from(text);
-  const size_t before = instruction.size();
-  Writer out(instruction);
-  bool good = true;
-  out.message(parts.field, [&](Writer& inner) { good = parts.write(from, inner); });
-  good = good && from.at(TokenKind::kEnd);
-  if (!good) instruction.resize(before);
-  return good;
-}
-
-std::string parts_text(AttributeId id, std::string instruction) {
-  std::shared_ptr<const Source> source = Source::from_string("", std::move(instruction));
+// The text that will be read from a message of the owner's type with this field.
+std::string text_of(const Parts& parts, std::string owner) {
+  std::shared_ptr<const Source> source = Source::from_string("", std::move(owner));
   Diagnostics diagnostics(source);
   Input input(source, diagnostics);
   std::string text;
-  Message message(input, MessageId::HloInstructionProto, source->text());
-  return message.ok() && read_parts(id, message, text) ? text : std::string();
+  Message message(input, parts.field.message, source->text());
+  return message.ok() && read_parts(parts.id, message, text) ? text : std::string();
+}
+
+}  // namespace
+
+bool read_parts(AttributeId id, const Message& owner, std::string& text) {
+  const Parts& parts = *find_parts(id);
+  return owner.each(parts.field, [&](const Message& inner) { return parts.read(inner, text); });
+}
+
+bool write_parts(AttributeId id, std::string_view text, Writer& owner) {
+  const Parts* found = find_parts(id);
+  if (!found) return false;
+  const Parts& parts = *found;
+  TextCursor from(text);
+  std::string made;
+  bool good = true;
+  Writer(made).message(parts.field, [&](Writer& inner) { good = parts.write(from, inner); });
+  if (!good || !from.at(TokenKind::kEnd)) return false;
+  owner.append(made);
+  return text_of(parts, std::move(made)) == text;
 }
 
 }  // namespace minihlo::proto

@@ -1,5 +1,5 @@
 // Attributes that the IR keeps as text and messages keep in parts: statistics, accuracies, original
-// values, sparsity.
+// values and the table to recover them by, sparsity.
 #pragma once
 
 #include <string>
@@ -11,13 +11,12 @@
 
 namespace minihlo::proto {
 
-/// The text that an attribute of them has for its field of `instruction`, as XLA would print it.
-bool read_parts(AttributeId id, const Message& instruction, std::string& text);
+/// The text that an attribute of them has for its field of `owner`, which is the message of an
+/// instruction or of the module, as XLA would print it.
+bool read_parts(AttributeId id, const Message& owner, std::string& text);
 
-/// Appends the field of HloInstructionProto for the attribute's text. Text that is not of the
-/// attribute's form leaves things as they were; the answer is whether there was no such text.
-bool write_parts(AttributeId id, std::string_view text, std::string& instruction);
-/// The text that will be read from what write_parts() has written; nothing where it is refused.
-std::string parts_text(AttributeId id, std::string instruction);
+/// Writes the field of the owner's message for the attribute's text. False where what is written,
+/// if anything, will not be read as the same text.
+bool write_parts(AttributeId id, std::string_view text, Writer& owner);
 
 }  // namespace minihlo::proto

@@ -16,6 +16,7 @@ struct HeaderField {
 };
 constexpr HeaderField kModuleFields[] = {
     {AttributeId::frontend_attributes, HloModuleProto::frontend_attributes},
+    {AttributeId::origin_recovery_table, HloModuleProto::original_value_recovery_table},
 };
 constexpr HeaderField kConfigFields[] = {
     {AttributeId::entry_computation_layout, HloModuleConfigProto::entry_computation_layout},
@@ -69,6 +70,7 @@ bool ModuleReader::read_header(const Message& in, const Message* config) {
     return true;
   };
   for (const HeaderField& one : kModuleFields) {
+    if (role_ == Role::kRecovery && one.id == AttributeId::origin_recovery_table) continue;
     if (!read(in, one)) return false;
   }
   if (!in.each(HloModuleProto::input_output_alias,
@@ -210,6 +212,7 @@ bool ModuleReader::read_mesh(const Message& in) {
              count(DeviceAssignmentProto::computation_count, attr::num_partitions);
     });
   }
+  if (role_ == Role::kRecovery) return true;
   for (const Computation* computation : module.computations()) {
     for (const Instruction* instruction : computation->instructions()) {
       const Family family = info(instruction->opcode()).family;

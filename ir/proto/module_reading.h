@@ -18,7 +18,12 @@ namespace minihlo::proto {
 
 class ModuleReader {
  public:
-  ModuleReader(Module& module, Input& input) : reading_(module), input_(input) {}
+  /// What is read: the module of a file, or one inside it that recovers an original value. Nothing
+  /// is said of the mesh of such a one, and it has no such modules itself.
+  enum class Role : uint8_t { kFile, kRecovery };
+
+  ModuleReader(Module& module, Input& input, Role role = Role::kFile)
+      : reading_(module), input_(input), role_(role) {}
 
   /// Reads the module; `config`, where there is one, is the HloModuleConfigProto that came with it.
   bool run(const Message& module, const Message* config);
@@ -63,6 +68,7 @@ class ModuleReader {
 
   Reading reading_;
   Input& input_;
+  Role role_;
   tsl::robin_map<int64_t, Computation*> computations_;
   std::vector<Scope> scopes_;  // by number of the computation, for the schedule
   // Both are unique in a module.

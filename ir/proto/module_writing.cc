@@ -3,6 +3,7 @@
 
 #include "ir/proto/attribute_fields.h"
 #include "ir/proto/attribute_values.h"
+#include "ir/proto/braced.h"
 #include "ir/proto/proto_writer.h"
 #include "ir/proto/slice_sizes.h"
 #include "ir/proto/writing.h"
@@ -26,15 +27,12 @@ class ModuleWriter {
   void run() {
     out_.message(HloProto::hlo_module, [&](Writer& out) { write_module(out); });
     out_.message(HloProto::config, [&](Writer& out) { write_config(out); });
-    for (const Attribute& attribute : module_.attributes()) {
-      // No message knows them.
-      if (info(attribute.id).kind != AttributeKind::kBraced) continue;
+    for (const Attribute* attribute : extra_) {
       out_.message(HloProto::minihlo_attributes,
-                   [&](Writer& extra) { write_text_value(extra, attribute); });
+                   [&](Writer& extra) { write_text_value(extra, *attribute); });
     }
   }
 
- private:
   void write_module(Writer& out) {
     const Computation* entry = module_.entry();
     out.text(HloModuleProto::name, module_.name());
@@ -74,8 +72,16 @@ class ModuleWriter {
       out.message(HloModuleProto::frontend_attributes,
                   [&](Writer& inner) { write_string_map(inner, *map); });
     }
+    extra_.clear();
+    for (const Attribute& attribute : module_.attributes()) {
+      if (info(attribute.id).kind != AttributeKind::kBraced) continue;
+      if (!write_parts(attribute.id, attribute_value<std::string_view>(attribute), out)) {
+        extra_.push_back(&attribute);
+      }
+    }
   }
 
+ private:
   // What XLA has no place for in the module itself.
   void write_config(Writer& out) {
     if (auto layout = module_.find(attr::entry_computation_layout)) {
@@ -281,7 +287,7 @@ class ModuleWriter {
   const Module& module_;
   Writer out_;
   std::vector<int64_t> ids_;
-  std::vector<const Attribute*> extra_;  // of the instruction at hand, to be written as text
+  std::vector<const Attribute*> extra_;  // to be written as text behind what is at hand
 };
 
 }  // namespace
@@ -292,6 +298,14 @@ namespace minihlo {
 std::string print_proto(const Module& module, Diagnostics& diagnostics) {
   std::string bytes;
   proto::ModuleWriter(module, diagnostics, bytes).run();
+  return bytes;
+}
+
+std::string print_module_proto(const Module& module, Diagnostics& diagnostics) {
+  std::string bytes;
+  proto::Writer out(bytes);
+  std::string unused;
+  proto::ModuleWriter(module, diagnostics, unused).write_module(out);
   return bytes;
 }
 

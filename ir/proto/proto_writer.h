@@ -13,4 +13,7 @@ namespace minihlo {
 /// Warns of what some version of XLA will not read as it is meant.
 std::string print_proto(const Module& module, Diagnostics& diagnostics);
 
+/// The module alone, as HloModuleProto: without its mesh and the rest of its configuration.
+std::string print_module_proto(const Module& module, Diagnostics& diagnostics);
+
 }  // namespace minihlo

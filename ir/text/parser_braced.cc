@@ -97,7 +97,7 @@ bool TextParser::parse_recovery_table(std::string& text) {
   if (!expect(TokenKind::kLeftBrace, "before the table")) return false;
   text += '{';
   while (!accept(TokenKind::kRightBrace)) {
-    text += text.size() > 1 ? "\n" : "";
+    text += "\n  ";
     if (!parse_original_array(text)) return false;
     text += " : ";
     if (!expect(TokenKind::kColon, "behind the value that was replaced")) return false;
@@ -113,10 +113,10 @@ bool TextParser::parse_recovery_table(std::string& text) {
       last_error_->notes.push_back({nested.to_string(), {}});
       return false;
     }
-    text += ", ";
+    text += ",\n  ";
     text += lexer_.text().substr(place.offset, place.length);
   }
-  text += '}';
+  text += text.size() > 1 ? "\n}" : "}";
   return true;
 }
 

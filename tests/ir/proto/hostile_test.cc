@@ -11,7 +11,7 @@ namespace minihlo {
 namespace {
 
 constexpr const char* kSample =
-    R"(HloModule m, is_scheduled=true, input_output_alias={ {}: (0, {}, may-alias) }, entry_computation_layout={(f32[2,2]{1,0}, (s32[], token[]))->f32[2,2]{1,0}}, num_partitions=2, frontend_attributes={a={"q":1},z="1"}
+    R"(HloModule m, is_scheduled=true, input_output_alias={ {}: (0, {}, may-alias) }, entry_computation_layout={(f32[2,2]{1,0}, (s32[], token[]))->f32[2,2]{1,0}}, num_partitions=2, frontend_attributes={a={"q":1},z="1"}, origin_recovery_table={ {"a"} : {"b" {1}}, "ENTRY r { p = f32[] parameter(0) }" }
 
 FileNames
 1 "a.py"

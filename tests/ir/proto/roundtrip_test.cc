@@ -44,7 +44,7 @@ TEST_CASE("proto: the header") {
   frontend_attributes={z='1',a="{\"q\":1}"}, input_output_alias={ {}: (0, {}), {1}: (1, {0}, must-alias) },
   buffer_donor={(1, {2,0})}, allow_spmd_sharding_propagation_to_parameters={true,false},
   allow_spmd_sharding_propagation_to_output={true}, num_partitions=4, is_scheduled=true,
-  alias_passthrough_params=true, origin_recovery_table={ {"a"} : {"b"} }
+  alias_passthrough_params=true
 
 FileNames
 1 "a.py"
