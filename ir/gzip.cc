@@ -29,6 +29,10 @@ class Inflater {
   bool ready_ = false;
 };
 
+std::string damaged(size_t at) {
+  return fmt::format("the gzip file is damaged at or before byte {}", at);
+}
+
 }  // namespace
 
 bool is_gzip(std::string_view bytes) { return bytes.starts_with("\x1f\x8b"); }
@@ -58,19 +62,22 @@ tl::expected<std::string, std::string> gunzip(std::string_view bytes) {
     stream.avail_out = static_cast<uInt>(room);
     const int status = inflate(&stream, Z_NO_FLUSH);
     size += room - stream.avail_out;
+    const size_t at = bytes.size() - stream.avail_in;
     if (status == Z_STREAM_END) {
-      if (stream.avail_in == 0) break;
-      if (inflateReset(&stream) != Z_OK)
-        return tl::unexpected(std::string("the gzip file is damaged"));
+      // Another member may follow, or zeros that fill up a block.
+      const std::string_view rest = bytes.substr(at);
+      if (rest.find_first_not_of('\0') == std::string_view::npos) break;
+      if (!std::string_view("\x1f\x8b").starts_with(rest.substr(0, 2))) {
+        return tl::unexpected(
+            fmt::format("what is packed ends at byte {}, and something else follows", at));
+      }
+      if (inflateReset(&stream) != Z_OK) return tl::unexpected(damaged(at));
       continue;
     }
     if (status == Z_BUF_ERROR || (status == Z_OK && stream.avail_in == 0 && stream.avail_out > 0)) {
-      return tl::unexpected(std::string("the gzip file ends in its middle"));
+      return tl::unexpected(fmt::format("the gzip file is cut: it ends at byte {}", bytes.size()));
     }
-    if (status != Z_OK) {
-      return tl::unexpected(
-          fmt::format("the gzip file is damaged ({})", stream.msg ? stream.msg : "unknown reason"));
-    }
+    if (status != Z_OK) return tl::unexpected(damaged(at));
   }
   out.resize(size);
   return out;

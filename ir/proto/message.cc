@@ -34,6 +34,68 @@ uint64_t read_varint(const char*& at) {
   return protozero::decode_varint(&at, at + protozero::max_varint_length);
 }
 
+// Why a varint can't be read.
+std::string_view wrong_varint(std::string_view bytes) {
+  return bytes.size() < protozero::max_varint_length ? "is cut" : "has more than 10 bytes";
+}
+
+// Why the field at the start of `bytes`, of a message of this type, can't be read.
+std::string what_is_wrong(MessageId type, std::string_view bytes) {
+  const char* at = bytes.data();
+  const char* const end = at + bytes.size();
+  // What is left of a varint, where it can't be read.
+  auto varint = [&](uint64_t& value) -> std::string_view {
+    try {
+      value = protozero::decode_varint(&at, end);
+      return {};
+    } catch (const protozero::exception&) {
+      return wrong_varint({at, static_cast<size_t>(end - at)});
+    }
+  };
+  uint64_t key = 0;
+  if (auto wrong = varint(key); !wrong.empty()) {
+    return fmt::format("the number of a field {}", wrong);
+  }
+  // As many bits as count.
+  const auto number = static_cast<uint32_t>(key) >> 3;
+  const Field* field = find_field(type, number);
+  const std::string what =
+      field ? fmt::format("'{}'", name(*field)) : fmt::format("field {}", number);
+  const auto kind = static_cast<protozero::pbf_wire_type>(key & 7);
+  const auto left = [&] { return static_cast<size_t>(end - at); };
+  uint64_t value = 0;
+  switch (kind) {
+    case protozero::pbf_wire_type::varint: {
+      auto wrong = varint(value);
+      if (!wrong.empty()) return fmt::format("the number in {} {}", what, wrong);
+      break;
+    }
+    case protozero::pbf_wire_type::fixed32:
+    case protozero::pbf_wire_type::fixed64: {
+      const size_t width = kind == protozero::pbf_wire_type::fixed32 ? 4 : 8;
+      if (left() < width) {
+        return fmt::format("{} is cut: it has {} bytes, and {} are left", what, width, left());
+      }
+      break;
+    }
+    case protozero::pbf_wire_type::length_delimited: {
+      auto wrong = varint(value);
+      if (!wrong.empty()) return fmt::format("the length of {} {}", what, wrong);
+      value = static_cast<protozero::pbf_length_type>(value);
+      if (value > left()) {
+        return fmt::format("{} is cut: it has {} bytes, and {} are left", what, value, left());
+      }
+      break;
+    }
+    default:
+      if ((key & 7) == 3 || (key & 7) == 4) {
+        return fmt::format("{} is a group, which XLA never writes", what);
+      }
+      return fmt::format("{} has wire type {}, which there is not", what, key & 7);
+  }
+  return fmt::format("there is no field number {}", number);
+}
+
 // As the field's type holds it.
 int64_t narrowed(FieldKind kind, uint64_t value) {
   switch (kind) {
@@ -140,10 +202,11 @@ void Message::scan(std::string_view bytes) {
         input_.lose(type_, tag, false, offset);
       }
     }
-  } catch (const protozero::exception& problem) {
-    const auto end = static_cast<size_t>(bytes.data() + bytes.size() - place);
-    ok_ = fail_at("malformed-message", input_.location(place, std::max<size_t>(end, 1)), path(),
-                  fmt::format("these bytes are no {}: {}", name(type_), problem.what()));
+  } catch (const protozero::exception&) {
+    const auto left = static_cast<size_t>(bytes.data() + bytes.size() - place);
+    ok_ = fail_at(
+        "malformed-message", input_.location(place, std::max<size_t>(left, 1)), path(),
+        fmt::format("these bytes are no {}: {}", name(type_), what_is_wrong(type_, {place, left})));
   }
   end_ = input_.entries_.size();
 }
@@ -244,8 +307,10 @@ bool Message::integers(Field field, std::vector<int64_t>& values) const {
                                    : protozero::decode_varint(&at, end);
         values.push_back(narrowed(field.kind, value));
       }
-    } catch (const protozero::exception& problem) {
-      return fail("malformed-message", field, fmt::format("cut numbers: {}", problem.what()));
+    } catch (const protozero::exception&) {
+      const auto left = static_cast<size_t>(end - at);
+      return fail_at("malformed-message", input_.location(at, left), path_of(field),
+                     fmt::format("the last number {}", wrong_varint({at, left})));
     }
   }
   return true;
@@ -293,6 +358,13 @@ std::string Message::path() const {
   return path;
 }
 
+std::string Message::path_of(Field field) const {
+  std::string path = this->path();
+  if (!path.empty()) path += '.';
+  path += name(field);
+  return path;
+}
+
 std::string_view Message::instruction_label() const {
   for (const Message* message = this; message; message = message->parent_) {
     if (message->type_ == MessageId::HloInstructionProto) return message->label_;
@@ -315,20 +387,14 @@ bool Message::fail(std::string_view rule, std::string message) const {
 
 bool Message::fail(std::string_view rule, Field field, std::string message) const {
   const Input::Entry* entry = find(field);
-  std::string place = path();
-  if (!place.empty()) place += '.';
-  place += name(field);
-  return fail_at(rule, entry ? Location{entry->offset, 1} : location(), std::move(place),
+  return fail_at(rule, entry ? Location{entry->offset, 1} : location(), path_of(field),
                  std::move(message));
 }
 
 bool Message::fail(std::string_view rule, Field field, size_t index, std::string message) const {
   const Input::Entry* entry = find(field);
-  std::string place = path();
-  if (!place.empty()) place += '.';
-  place += fmt::format("{}[{}]", name(field), index);
-  return fail_at(rule, entry ? Location{entry->offset, 1} : location(), std::move(place),
-                 std::move(message));
+  return fail_at(rule, entry ? Location{entry->offset, 1} : location(),
+                 path_of(field) + fmt::format("[{}]", index), std::move(message));
 }
 
 void Message::warn(std::string_view rule, std::string message) const {

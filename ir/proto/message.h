@@ -133,6 +133,7 @@ class Message {
   void add(const Field& field, uint32_t offset, bool packed);
   const Input::Entry* find(Field field) const;
   std::string_view value_bytes(uint32_t offset) const;
+  std::string path_of(Field field) const;
   bool fail_at(std::string_view rule, Location place, std::string path, std::string message) const;
 
   Input& input_;

@@ -1,5 +1,6 @@
 #include "ir/proto/proto_reader.h"
 
+#include <algorithm>
 #include <limits>
 
 #include <protozero/pbf_reader.hpp>
@@ -19,14 +20,17 @@ void scan(std::string_view bytes, Visit visit) {
     protozero::pbf_reader reader(bytes.data(), bytes.size());
     while (reader.next()) {
       const uint32_t tag = reader.tag();  // with assertions on, it is gone behind the value
+      const protozero::pbf_wire_type type = reader.wire_type();
       std::string_view value;
-      if (reader.wire_type() == protozero::pbf_wire_type::length_delimited) {
-        protozero::data_view view = reader.get_view();
-        value = {view.data(), view.size()};
-      } else {
-        reader.skip();
+      if (type == protozero::pbf_wire_type::length_delimited) {
+        // Of a value that is cut, what is left tells enough.
+        const char* at = reader.data().data();
+        const char* const end = at + reader.data().size();
+        const uint64_t size = protozero::decode_varint(&at, end);
+        value = {at, std::min<uint64_t>(size, static_cast<size_t>(end - at))};
       }
-      visit(tag, reader.wire_type(), value);
+      visit(tag, type, value);
+      reader.skip();
     }
   } catch (const protozero::exception&) {
     // What is wrong is reported by those who read the message.

@@ -300,22 +300,63 @@ TEST_CASE("proto: numbers packed, one by one, and both") {
   }
 }
 
+TEST_CASE("proto errors: a file that is cut says where, and in which message") {
+  std::string whole;
+  Writer(whole).message(HloProto::hlo_module, [&](Writer& out) {
+    out.append(module_of({kParameter, instruction("n", "negate", 2, operands({1}))}));
+  });
+  const size_t name = whole.find("negate") - 2;
+  check_says(whole.substr(0, name + 4),
+             fmt::format("@0: error: these bytes are no HloProto: 'hlo_module' is cut: it has {} "
+                         "bytes, and {} are left [",
+                         whole.size() - 2, name + 2),
+             "malformed-message");
+  // A message that says that it is shorter than what is in it.
+  std::string short_one = whole;
+  const size_t instruction_begin = whole.rfind('\x12', name - 1);
+  short_one[instruction_begin + 1] = 6;
+  check_says(
+      short_one,
+      fmt::format("@{}: error: hlo_module.computations[0] (%main).instructions[1]: these "
+                  "bytes are no HloInstructionProto: 'opcode' is cut: it has 6 bytes, and 1 "
+                  "are left [",
+                  name),
+      "malformed-message");
+  // Numbers in one piece, of which the last is cut.
+  check_says(module_of({kParameter,
+                        instruction("n", "negate", 2,
+                                    [](Writer& out) { out.append(raw(36, 2, "\x02\x01\x81")); })}),
+             "instructions[1] (%n).operand_ids: the last number is cut [", "malformed-message");
+}
+
 TEST_CASE("proto errors: bytes that are no message") {
-  auto says = [](const std::string& bytes) {
+  auto says = [](const std::string& bytes, std::string_view why) {
     const std::string whole = module_of({kParameter});
-    check_says(whole + bytes, "these bytes are no HloModuleProto", "malformed-message");
+    check_says(whole + bytes, fmt::format("these bytes are no HloModuleProto: {} [", why),
+               "malformed-message");
     check_says(whole + bytes, fmt::format("@{}", whole.size()), "malformed-message");
   };
-  says(raw(3, 2, "\xff\xff\xff\xff\x07"));                          // 2^31 - 1 bytes
-  says(raw(3, 2, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"));      // 2^64 - 1 bytes
-  says(raw(5, 0, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"));  // a varint of 11 bytes
-  says(raw(5, 0, ""));
-  says(raw(5, 1, "1234567"));
-  says(raw(5, 5, "123"));
-  says(raw(99, 3, ""));  // a group
-  says(raw(99, 4, ""));
-  says(raw(99, 6, ""));
-  says(std::string("\x00\x01", 2));  // field 0
+  constexpr std::string_view kElevenBytes = "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01";
+  says(raw(3, 2, "\xff\xff\xff\xff\x07"),
+       "'computations' is cut: it has 2147483647 bytes, and 0 are left");
+  says(raw(3, 2,
+           "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"
+           "ab"),
+       "'computations' is cut: it has 4294967295 bytes, and 2 are left");
+  says(raw(3, 2, "\x80"), "the length of 'computations' is cut");
+  says(raw(3, 2, kElevenBytes), "the length of 'computations' has more than 10 bytes");
+  says(raw(5, 0, kElevenBytes), "the number in 'id' has more than 10 bytes");
+  says(raw(5, 0, ""), "the number in 'id' is cut");
+  says(raw(77, 0, ""), "the number in field 77 is cut");
+  says(raw(5, 1, "1234567"), "'id' is cut: it has 8 bytes, and 7 are left");
+  says(raw(5, 5, "123"), "'id' is cut: it has 4 bytes, and 3 are left");
+  says(raw(99, 3, ""), "field 99 is a group, which XLA never writes");
+  says(raw(99, 4, ""), "field 99 is a group, which XLA never writes");
+  says(raw(99, 6, ""), "field 99 has wire type 6, which there is not");
+  says(std::string("\x00\x01", 2), "there is no field number 0");
+  says(raw(19000, 0, "1"), "there is no field number 19000");
+  says("\xff", "the number of a field is cut");
+  says(std::string(kElevenBytes), "the number of a field has more than 10 bytes");
   // A field of another wire type is one that nobody knows.
   Read read(module_of({kParameter}) + raw(5, 2, std::string("\x01\x01", 2)));
   CHECK(read.module);
