@@ -250,6 +250,37 @@ IotaOrder canonical(const IotaOrder& order, Arena& arena) {
   return made;
 }
 
+std::string problem_of(const IotaOrder& order) {
+  if (!positive_product(order.reshape_dims)) {
+    return "the extents must be positive and their product fit 63 bits";
+  }
+  if (!order.transpose_perm.empty() &&
+      !is_permutation(order.transpose_perm, order.reshape_dims.size())) {
+    return fmt::format("{{{}}} does not order {} axes", fmt::join(order.transpose_perm, ","),
+                       order.reshape_dims.size());
+  }
+  return "";
+}
+
+std::string problem_of(const DeviceMesh& mesh) {
+  std::vector<std::string_view> names;
+  std::vector<int64_t> sizes;
+  for (const MeshAxis& axis : mesh.axes) {
+    names.push_back(axis.name);
+    sizes.push_back(axis.size);
+  }
+  std::sort(names.begin(), names.end());
+  if (auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end()) {
+    return fmt::format("the mesh has two axes '{}'", *twice);
+  }
+  if (!mesh.device_ids.empty() &&
+      positive_product(sizes) != static_cast<int64_t>(mesh.device_ids.size())) {
+    return fmt::format("the mesh has axes of {}, and {} devices", fmt::join(sizes, " x "),
+                       mesh.device_ids.size());
+  }
+  return "";
+}
+
 void set_order(DeviceMesh& mesh, const IotaOrder& order, Arena& arena) {
   const IotaOrder made = canonical(order, arena);
   std::vector<int64_t> sizes;

@@ -88,7 +88,11 @@ void Arguments::add_option(std::string_view names, std::string_view value_name,
                            std::string_view help,
                            std::function<std::string(const std::string&)> take) {
   arguments_.push_back({std::string(names), std::string(value_name), std::string(help), false,
-                        false, std::move(take)});
+                        false, std::move(take), condition_});
+}
+
+void Arguments::only_for(std::string_view option, const std::string& value, std::string_view word) {
+  condition_ = {std::string(option), &value, std::string(word)};
 }
 
 void Arguments::flag(std::string_view names, bool& value, std::string_view help) {
@@ -266,6 +270,13 @@ std::string Arguments::parse(const std::vector<std::string>& words, int& help) c
   for (const auto& [argument, option] : options) {
     wrong = take_values(*argument, option->results());
     if (!wrong.empty()) return wrong;
+  }
+  for (const auto& [argument, option] : options) {
+    const Condition& condition = argument->condition;
+    if (option->count() > 0 && condition.value && *condition.value != condition.word) {
+      return fmt::format("{} is for {}={} alone", split_names(argument->names).back(),
+                         condition.option, condition.word);
+    }
   }
   return take_positionals(positionals);
 }

@@ -43,6 +43,10 @@ class Arguments {
   void choice(std::string_view names, std::string& value, std::vector<std::string> words,
               std::string_view help);
 
+  /// The options that are declared from here on may only be given where `value`, the variable of
+  /// `option`, is `word`.
+  void only_for(std::string_view option, const std::string& value, std::string_view word);
+
   /// One positional argument, in the order of these calls.
   void positional(std::string_view value_name, std::string& value, std::string_view help,
                   bool required = true);
@@ -58,6 +62,12 @@ class Arguments {
   std::string help(const CommandText& text, bool whole) const;
 
  private:
+  // What an option is given for.
+  struct Condition {
+    std::string option;
+    const std::string* value = nullptr;
+    std::string word;
+  };
   struct Argument {
     std::string names;       // of an option; empty for a positional argument
     std::string value_name;  // empty for a flag
@@ -66,6 +76,7 @@ class Arguments {
     bool repeated = false;
     /// Takes one value over; returns what is wrong with it, or nothing.
     std::function<std::string(const std::string&)> take;
+    Condition condition;  // without a value: none
   };
   void add_option(std::string_view names, std::string_view value_name, std::string_view help,
                   std::function<std::string(const std::string&)> take);
@@ -75,6 +86,7 @@ class Arguments {
   std::string unknown_option(std::string_view word) const;
 
   std::vector<Argument> arguments_;
+  Condition condition_;  // of what is declared now
 };
 
 /// A number of bytes as typed ("512", "64K", "8GiB"); negative when it is none.

@@ -25,7 +25,7 @@ class Print : public Command {
         .description =
             "Reads FILE without verifying it and prints it as XLA would. What is printed parses\n"
             "again to the same module, but for what options leave out. --format=json is the form\n"
-            "for scripts (docs/module-json.md), of the whole module whatever the other options.",
+            "for scripts (docs/module-json.md); it and protos hold the whole module.",
         .examples =
             "  minihlo print a.hlo                          as XLA prints\n"
             "  minihlo print a.hlo --short                  without what a reader skips\n"
@@ -39,7 +39,8 @@ class Print : public Command {
     arguments.positional("FILE", file_, "the module; - is standard input");
     arguments.option("-o,--output", "F", output_, "write to F instead of standard output");
     arguments.choice("--format", format_, {"text", "json", "proto", "pbtxt"},
-                     "the form to print (default: text)");
+                     "the form to print (default: text); the other options are for text alone");
+    arguments.only_for("--format", format_, "text");
     arguments.flag("--short", short_,
                    "no metadata, control-predecessors, computation signatures, % and index "
                    "comments (XLA's ShortParsable)");

@@ -174,7 +174,7 @@ bool JsonReader::check_int32(const JsonValue& place, int64_t value) {
          fail("number-out-of-range", place, fmt::format("{} does not fit 32 bits", value));
 }
 
-bool JsonReader::check(const JsonValue& place, const StackFrames::FileLocation& location) {
+bool JsonReader::check(const JsonValue& place, StackFrames::FileLocation& location) {
   for (int64_t value : {location.file_name_id, location.function_name_id, location.line,
                         location.end_line, location.column, location.end_column}) {
     if (!check_int32(place, value)) return false;
@@ -182,7 +182,7 @@ bool JsonReader::check(const JsonValue& place, const StackFrames::FileLocation& 
   return true;
 }
 
-bool JsonReader::check(const JsonValue& place, const StackFrames::Frame& frame) {
+bool JsonReader::check(const JsonValue& place, StackFrames::Frame& frame) {
   return check_int32(place, frame.file_location_id) && check_int32(place, frame.parent_frame_id);
 }
 

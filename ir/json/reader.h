@@ -141,17 +141,19 @@ class JsonReader {
     describe(fields, out);
     return fields.close() && check(value, out);
   }
-  // What describe() can't say; most of it in reader_sharding.cc.
+  // What describe() can't say, and the form that is kept of several; most of it in
+  // reader_sharding.cc.
   template <class T>
-  bool check(const JsonValue&, const T&) {
+  bool check(const JsonValue&, T&) {
     return true;
   }
-  bool check(const JsonValue& place, const DeviceMesh& mesh);
-  bool check(const JsonValue& place, const StackFrames::FileLocation& location);
-  bool check(const JsonValue& place, const StackFrames::Frame& frame);
-  bool check(const JsonValue& place, const AxisRef& axis);
-  bool check(const JsonValue& place, const DeviceGroups& groups);
-  bool check(const JsonValue& place, const Sharding& sharding);
+  bool check(const JsonValue& place, IotaOrder& order);
+  bool check(const JsonValue& place, DeviceMesh& mesh);
+  bool check(const JsonValue& place, StackFrames::FileLocation& location);
+  bool check(const JsonValue& place, StackFrames::Frame& frame);
+  bool check(const JsonValue& place, AxisRef& axis);
+  bool check(const JsonValue& place, DeviceGroups& groups);
+  bool check(const JsonValue& place, Sharding& sharding);
 
   // reader_shape.cc
   bool read(const JsonValue& value, const Shape*& out);

@@ -1,6 +1,9 @@
 // What shardings, meshes and groups must have beyond their keys, as in HLO text.
+#include <algorithm>
+
 #include <fmt/format.h>
 
+#include "ir/device_order.h"
 #include "ir/json/reader.h"
 #include "ir/row_major.h"
 #include "ir/text/printer.h"
@@ -32,7 +35,8 @@ std::string problem_of(const Sharding& sharding) {
         return "the numbers of tiles must be positive and their product fit 63 bits";
       }
       if (sharding.iota) {
-        const bool fits = positive_product(sharding.iota->reshape_dims) == tiles;
+        const bool fits = positive_product(sharding.iota->reshape_dims) == tiles &&
+                          std::ranges::equal(sharding.iota->dims, sharding.tile_dims);
         return fits ? "" : "the tiles and the devices differ in number";
       }
       if (static_cast<int64_t>(sharding.devices.size()) == tiles) return "";
@@ -48,26 +52,33 @@ std::string problem_of(const Sharding& sharding) {
 
 }  // namespace
 
-bool JsonReader::check(const JsonValue& place, const AxisRef& axis) {
+bool JsonReader::check(const JsonValue& place, AxisRef& axis) {
   if (axis.pre == 0 && axis.size == 0) return true;
   return (axis.pre > 0 && axis.size > 0) ||
          fail("invalid-mesh", place, "the part of an axis must be positive");
 }
 
-bool JsonReader::check(const JsonValue& place, const DeviceMesh& mesh) {
-  if (mesh.maximal && mesh.device_ids.size() != 1) {
-    return fail("invalid-mesh", place, "a maximal mesh has one device");
+bool JsonReader::check(const JsonValue& place, IotaOrder& order) {
+  if (std::string wrong = minihlo::problem_of(order); !wrong.empty()) {
+    return fail("invalid-sharding", place, std::move(wrong));
   }
-  tsl::robin_set<std::string_view> names;
-  for (const MeshAxis& axis : mesh.axes) {
-    if (!names.insert(axis.name).second) {
-      return fail("invalid-mesh", place, fmt::format("the mesh has two axes '{}'", axis.name));
-    }
-  }
+  order = canonical(order, arena());
   return true;
 }
 
-bool JsonReader::check(const JsonValue& place, const DeviceGroups& groups) {
+bool JsonReader::check(const JsonValue& place, DeviceMesh& mesh) {
+  if (mesh.maximal) {
+    return mesh.device_ids.size() == 1 ||
+           fail("invalid-mesh", place, "a maximal mesh has one device");
+  }
+  if (std::string wrong = minihlo::problem_of(mesh); !wrong.empty()) {
+    return fail("invalid-mesh", place, std::move(wrong));
+  }
+  if (mesh.order) set_order(mesh, *mesh.order, arena());
+  return true;
+}
+
+bool JsonReader::check(const JsonValue& place, DeviceGroups& groups) {
   using Form = DeviceGroups::Form;
   const bool complete = (groups.form == Form::kIota) == (groups.iota != nullptr) &&
                         (groups.form == Form::kMesh) == (groups.mesh != nullptr);
@@ -75,7 +86,13 @@ bool JsonReader::check(const JsonValue& place, const DeviceGroups& groups) {
   return wrong.empty() || fail("invalid-groups", place, "replica_groups: " + wrong);
 }
 
-bool JsonReader::check(const JsonValue& place, const Sharding& sharding) {
+bool JsonReader::check(const JsonValue& place, Sharding& sharding) {
+  // The tiles are the shape of the order, said or not.
+  if (sharding.iota && sharding.iota->dims.empty()) {
+    IotaOrder order = *sharding.iota;
+    order.dims = sharding.tile_dims;
+    sharding.iota = arena().make<IotaOrder>(order);
+  }
   std::string wrong = problem_of(sharding);
   return wrong.empty() || fail("invalid-sharding", place, std::move(wrong));
 }

@@ -3,9 +3,8 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include "ir/device_order.h"
 
-#include "ir/row_major.h"
+#include "ir/device_order.h"
 
 namespace minihlo::proto {
 
@@ -24,21 +23,8 @@ bool read_iota(Reading& reading, const Message& in, Field reshape, Field perm,
       !read_ints(reading, in, perm, made.transpose_perm)) {
     return false;
   }
-  if (!positive_product(made.reshape_dims)) {
-    return in.fail("invalid-sharding", reshape,
-                   "the extents must be positive and their product fit 63 bits");
-  }
-  std::vector<bool> seen(made.reshape_dims.size());
-  bool is_order = made.transpose_perm.size() == seen.size() || made.transpose_perm.empty();
-  for (int64_t axis : made.transpose_perm) {
-    is_order = is_order && axis >= 0 && static_cast<size_t>(axis) < seen.size() &&
-               !seen[static_cast<size_t>(axis)];
-    if (is_order) seen[static_cast<size_t>(axis)] = true;
-  }
-  if (!is_order) {
-    return in.fail("invalid-sharding", perm,
-                   fmt::format("{{{}}} does not order {} axes", fmt::join(made.transpose_perm, ","),
-                               seen.size()));
+  if (std::string wrong = problem_of(made); !wrong.empty()) {
+    return in.fail("invalid-sharding", reshape, std::move(wrong));
   }
   order = reading.arena.make<IotaOrder>(canonical(made, reading.arena));
   return true;
@@ -72,15 +58,12 @@ bool read_mesh(Reading& reading, const Message& in, const DeviceMesh*& mesh) {
       })) {
     return false;
   }
-  std::vector<std::string_view> names;
-  for (const minihlo::MeshAxis& axis : axes) names.push_back(axis.name);
-  std::sort(names.begin(), names.end());
-  if (auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end()) {
-    return in.fail("invalid-mesh", fmt::format("the mesh has two axes '{}'", *twice));
-  }
   made.axes = reading.arena.copy(axes);
   if (order) set_order(made, *order, reading.arena);
   made.maximal = axes.empty() && made.device_ids.size() == 1;
+  if (std::string wrong = problem_of(made); !wrong.empty()) {
+    return in.fail("invalid-mesh", std::move(wrong));
+  }
   mesh = reading.arena.make<DeviceMesh>(made);
   return true;
 }

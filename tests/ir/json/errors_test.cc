@@ -189,6 +189,12 @@ TEST_CASE("JSON errors: groups and shardings") {
         "bits");
   CHECK(sharding(R"("form":"tiled","tile_dims":[2],"iota":{"reshape_dims":[4]})") ==
         "invalid-sharding 4:43 the tiles and the devices differ in number");
+  CHECK(sharding(R"("form":"tiled","tile_dims":[4],"iota":{"dims":[2,2],"reshape_dims":[4]})") ==
+        "invalid-sharding 4:43 the tiles and the devices differ in number");
+  CHECK(
+      sharding(
+          R"("form":"tiled","tile_dims":[4],"iota":{"reshape_dims":[2,2],"transpose_perm":[1,1]})") ==
+      "invalid-sharding 4:82 {1,1} does not order 2 axes");
   CHECK(sharding(R"("form":"named")") == "invalid-sharding 4:43 a named sharding needs a mesh");
   CHECK(
       sharding(R"("form":"named","mesh":{"axes":[{"name":"x","size":2}]},"named":"[{}]}, x={")") ==
@@ -198,6 +204,9 @@ TEST_CASE("JSON errors: groups and shardings") {
   CHECK(
       sharding(R"("form":"named","mesh":{"axes":[{"name":"x","size":2},{"name":"x","size":2}]})") ==
       "invalid-mesh 4:66 the mesh has two axes 'x'");
+  CHECK(
+      sharding(R"("form":"named","mesh":{"axes":[{"name":"x","size":2}],"device_ids":[0,1,2]})") ==
+      "invalid-mesh 4:66 the mesh has axes of 2, and 3 devices");
   auto groups = [&](std::string_view fields) {
     std::string out = in_attribute(
         "all-gather", fmt::format(R"("dimensions":[0],"replica_groups":{{{}}})", fields));

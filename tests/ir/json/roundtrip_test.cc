@@ -163,6 +163,31 @@ ENTRY e { ROOT a = f32[2] parameter(0), metadata={stack_frame_id=1} }, execution
 )");
 }
 
+TEST_CASE("JSON: an order of devices that is written in a long way is kept in the short one") {
+  const auto root = [](std::string_view opcode, std::string_view attribute) {
+    ReadJson read(fmt::format(
+        R"({{"format":"minihlo-module","version":1,"name":"m","entry":"e","computations":[)"
+        R"({{"name":"e","root":"r","instructions":[)"
+        R"({{"name":"a","opcode":"parameter","shape":{{"type":"f32","dims":[8]}},)"
+        R"("attributes":{{"parameter_number":0}}}},)"
+        R"({{"name":"r","opcode":"{}","shape":{{"type":"f32","dims":[8]}},"operands":["a"],)"
+        R"("attributes":{{{}}}}}]}}]}})",
+        opcode, attribute));
+    return read.module ? print_text(*read.module->entry()->root()) : read.complaints();
+  };
+  CHECK(root("negate", R"("sharding":{"form":"tiled","tile_dims":[4,2],"iota":{"reshape_dims":)"
+                       R"([2,2,1,2],"transpose_perm":[2,0,1,3]}})") ==
+        "%r = f32[8]{0} negate(%a), sharding={devices=[4,2]<=[8]}");
+  CHECK(root("negate",
+             R"("sharding":{"form":"named","mesh":{"axes":[{"name":"x","size":4}],)"
+             R"("order":{"reshape_dims":[2,2],"transpose_perm":[0,1]}},"named":"[{'x'}]"})") ==
+        "%r = f32[8]{0} negate(%a), sharding={mesh['x'=4], [{'x'}]}");
+  CHECK(root("collective-broadcast",
+             R"("replica_groups":{"form":"iota","iota":{"dims":[2,4],"reshape_dims":)"
+             R"([2,2,2],"transpose_perm":[2,0,1]}})") ==
+        "%r = f32[8]{0} collective-broadcast(%a), replica_groups=[2,4]<=[4,2]T(1,0)");
+}
+
 TEST_CASE("JSON: shapes of each kind") {
   for (const char* shape :
        {"f32[]", "token[]", "opaque[]", "()", "(f32[2], (s32[], token[]))", "b(f32[8])",
