@@ -1,6 +1,7 @@
 #include "ir/instruction.h"
 
 #include <algorithm>
+#include <array>
 
 #include "ir/module.h"
 
@@ -57,10 +58,25 @@ bool names_computations(const Attribute& attribute) {
   return kNamesComputations[static_cast<size_t>(attribute.id)];
 }
 
+// Whether attributes that the opcode takes name computations: this is asked of every instruction.
+bool may_call(Opcode opcode) {
+  static const auto may = [] {
+    std::array<bool, kOpcodeCount> row{};
+    for (size_t i = 0; i < row.size(); ++i) {
+      for (const AttributeUse& use : info(static_cast<Opcode>(i)).attributes) {
+        row[i] = row[i] || kNamesComputations[static_cast<size_t>(use.id)];
+      }
+    }
+    return row;
+  }();
+  return may[static_cast<size_t>(opcode)];
+}
+
 }  // namespace
 
 bool Instruction::calls_computations() const {
-  return std::any_of(attributes().begin(), attributes().end(), names_computations);
+  return may_call(opcode_) &&
+         std::any_of(attributes().begin(), attributes().end(), names_computations);
 }
 
 std::vector<Computation*> Instruction::called_computations() const {

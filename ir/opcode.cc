@@ -142,6 +142,9 @@ class KeyNames {
       const auto id = static_cast<AttributeId>(i);
       first_[i] = names_.insert(info(id).text, id).first->value;
     }
+    for (const AttributeUse& use : kCommonAttributes) {
+      common_[static_cast<size_t>(first_[static_cast<size_t>(use.id)])] = &use;
+    }
   }
   // The first key of this name.
   std::optional<AttributeId> find(std::string_view text) const {
@@ -155,10 +158,15 @@ class KeyNames {
     }
     return nullptr;
   }
+  // What all opcodes take under this name, or null.
+  const AttributeUse* find_common(AttributeId first) const {
+    return common_[static_cast<size_t>(first)];
+  }
 
  private:
   TextMap<AttributeId> names_;
   std::array<AttributeId, std::size(kAttributeIds)> first_{};
+  std::array<const AttributeUse*, std::size(kAttributeIds)> common_{};
 };
 
 const KeyNames& key_names() {
@@ -179,7 +187,7 @@ const AttributeUse* find_attribute_use(Opcode opcode, std::string_view text) {
   const std::optional<AttributeId> first = names.find(text);
   if (!first) return nullptr;
   if (const AttributeUse* own = names.find(info(opcode).attributes, *first)) return own;
-  const AttributeUse* common = names.find(kCommonAttributes, *first);
+  const AttributeUse* common = names.find_common(*first);
   return common && common->id != AttributeId::result_accuracy ? common : nullptr;
 }
 

@@ -209,16 +209,15 @@ Result Context::one_or_tuple(std::span<const Shape* const> elements) const {
 
 std::string check_dimensions(std::string_view what, std::span<const int64_t> dims, int64_t rank,
                              bool sorted) {
-  std::vector<bool> seen(static_cast<size_t>(rank), false);
+  DimensionSet seen(rank);
   for (size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] < 0 || dims[i] >= rank) {
       return fmt::format("{}={} names dimension {}, but there are {}", what, list_text(dims),
                          dims[i], rank);
     }
-    if (seen[static_cast<size_t>(dims[i])]) {
+    if (!seen.insert(dims[i])) {
       return fmt::format("{}={} names dimension {} twice", what, list_text(dims), dims[i]);
     }
-    seen[static_cast<size_t>(dims[i])] = true;
     if (sorted && i > 0 && dims[i] < dims[i - 1]) {
       return fmt::format("{}={} is not in ascending order", what, list_text(dims));
     }
@@ -246,12 +245,6 @@ std::string list_text(std::span<const int64_t> values) {
   constexpr size_t kShown = 16;
   std::string shown = fmt::to_string(fmt::join(values.first(std::min(values.size(), kShown)), ","));
   return fmt::format("{{{}{}}}", shown, values.size() > kShown ? ",..." : "");
-}
-
-std::vector<bool> set_of(std::span<const int64_t> dims, int64_t rank) {
-  std::vector<bool> set(static_cast<size_t>(rank), false);
-  for (int64_t dim : dims) set[static_cast<size_t>(dim)] = true;
-  return set;
 }
 
 }  // namespace minihlo::inference

@@ -131,7 +131,33 @@ std::string list_text(std::span<const int64_t> values);
 /// f32[2,3]
 inline std::string text(const Shape* shape) { return to_string(shape, false); }
 
-/// A dimension that `dims` lists, as a set to ask.
-std::vector<bool> set_of(std::span<const int64_t> dims, int64_t rank);
+/// A set of dimensions below a rank. Ranks that occur take no memory from the heap.
+class DimensionSet {
+ public:
+  explicit DimensionSet(int64_t rank) : many_(rank > kFew ? static_cast<size_t>(rank) : 0) {}
+  /// Of those that `dims` lists.
+  DimensionSet(std::span<const int64_t> dims, int64_t rank) : DimensionSet(rank) {
+    for (int64_t dim : dims) insert(dim);
+  }
+
+  bool contains(int64_t dim) const {
+    return many_.empty() ? few_ >> dim & 1 : many_[static_cast<size_t>(dim)];
+  }
+  /// False where it was among them.
+  bool insert(int64_t dim) {
+    if (contains(dim)) return false;
+    if (many_.empty()) {
+      few_ |= uint64_t{1} << dim;
+    } else {
+      many_[static_cast<size_t>(dim)] = true;
+    }
+    return true;
+  }
+
+ private:
+  static constexpr int64_t kFew = 64;
+  uint64_t few_ = 0;
+  std::vector<bool> many_;  // of ranks above kFew
+};
 
 }  // namespace minihlo::inference

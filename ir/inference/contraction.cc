@@ -36,13 +36,11 @@ std::string check_pair(const Context& c, std::string_view name, std::span<const 
     return fmt::format("lhs_{0}={1} and rhs_{0}={2} must name as many dimensions", name,
                        list_text(lhs), list_text(rhs));
   }
-  if (std::string wrong = check_dimensions(fmt::format("lhs_{}", name), lhs, c.shape(0)->rank());
-      !wrong.empty()) {
-    return wrong;
+  if (std::string wrong = check_dimensions(name, lhs, c.shape(0)->rank()); !wrong.empty()) {
+    return "lhs_" + wrong;
   }
-  if (std::string wrong = check_dimensions(fmt::format("rhs_{}", name), rhs, c.shape(1)->rank());
-      !wrong.empty()) {
-    return wrong;
+  if (std::string wrong = check_dimensions(name, rhs, c.shape(1)->rank()); !wrong.empty()) {
+    return "rhs_" + wrong;
   }
   for (size_t i = 0; sizes && i < lhs.size(); ++i) {
     if (merge(dim_of(c.shape(0), lhs[i]), dim_of(c.shape(1), rhs[i]))) continue;
@@ -68,9 +66,9 @@ std::string check_dot(const Context& c, const DotDims& dims) {
   for (const auto& [side, batch, contracting, rank] :
        {std::tuple{"lhs", dims.lhs_batch, dims.lhs_contracting, c.shape(0)->rank()},
         std::tuple{"rhs", dims.rhs_batch, dims.rhs_contracting, c.shape(1)->rank()}}) {
-    const std::vector<bool> in_batch = set_of(batch, rank);
+    const DimensionSet in_batch(batch, rank);
     for (int64_t d : contracting) {
-      if (!in_batch[static_cast<size_t>(d)]) continue;
+      if (!in_batch.contains(d)) continue;
       return fmt::format("{0}_batch_dims={1} and {0}_contracting_dims={2} both name dimension {3}",
                          side, list_text(batch), list_text(contracting), d);
     }
@@ -81,18 +79,19 @@ std::string check_dot(const Context& c, const DotDims& dims) {
 // Appends the dimensions of operand i that none of the lists names.
 void append_free(const Context& c, size_t i, std::initializer_list<std::span<const int64_t>> named,
                  Dims& dims) {
-  std::vector<bool> taken(static_cast<size_t>(c.shape(i)->rank()), false);
+  DimensionSet taken(c.shape(i)->rank());
   for (std::span<const int64_t> list : named) {
-    for (int64_t d : list) taken[static_cast<size_t>(d)] = true;
+    for (int64_t d : list) taken.insert(d);
   }
   for (int64_t d = 0; d < c.shape(i)->rank(); ++d) {
-    if (!taken[static_cast<size_t>(d)]) dims.push_back(dim_of(c.shape(i), d));
+    if (!taken.contains(d)) dims.push_back(dim_of(c.shape(i), d));
   }
 }
 
 // Batch dimensions, then the free ones of lhs, then those of rhs without `rhs_group`.
 Dims dot_result(const Context& c, const DotDims& dims, std::span<const int64_t> rhs_group = {}) {
   Dims result;
+  result.reserve(static_cast<size_t>(c.shape(0)->rank() + c.shape(1)->rank()));
   for (size_t i = 0; i < dims.lhs_batch.size(); ++i) {
     result.push_back(
         *merge(dim_of(c.shape(0), dims.lhs_batch[i]), dim_of(c.shape(1), dims.rhs_batch[i])));

@@ -83,11 +83,11 @@ std::string check_maps(const Context& c, size_t indices, const IndexMaps& maps) 
                        list_text(maps.indices_batching));
   }
   // XLA intends these three and does not check them; without them no value can be given.
-  const std::vector<bool> batching = set_of(maps.operand_batching, rank);
+  const DimensionSet batching(maps.operand_batching, rank);
   for (const auto& [name, dims] :
        {std::pair{maps.collapsed_name, maps.collapsed}, std::pair{maps.map_name, maps.map}}) {
     for (int64_t d : dims) {
-      if (!batching[static_cast<size_t>(d)]) continue;
+      if (!batching.contains(d)) continue;
       return fmt::format("{}={} and {}={} both name dimension {}", name, list_text(dims),
                          maps.operand_batching_name, list_text(maps.operand_batching), d);
     }
@@ -110,11 +110,11 @@ std::string check_maps(const Context& c, size_t indices, const IndexMaps& maps) 
 
 // Operand dimensions that a window keeps, in order: neither collapsed nor batching.
 std::vector<int64_t> window_dims(int64_t rank, const IndexMaps& maps) {
-  const std::vector<bool> collapsed = set_of(maps.collapsed, rank);
-  const std::vector<bool> batching = set_of(maps.operand_batching, rank);
+  const DimensionSet collapsed(maps.collapsed, rank);
+  const DimensionSet batching(maps.operand_batching, rank);
   std::vector<int64_t> dims;
   for (int64_t d = 0; d < rank; ++d) {
-    if (!collapsed[static_cast<size_t>(d)] && !batching[static_cast<size_t>(d)]) dims.push_back(d);
+    if (!collapsed.contains(d) && !batching.contains(d)) dims.push_back(d);
   }
   return dims;
 }

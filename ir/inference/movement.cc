@@ -218,6 +218,7 @@ Result infer_transpose(const Context& c) {
   }
   MINIHLO_RETURN_IF_WRONG(check_dimensions("dimensions", dimensions, operand->rank()));
   Dims dims;
+  dims.reserve(dimensions.size());
   std::vector<int64_t> place(dimensions.size());
   for (size_t i = 0; i < dimensions.size(); ++i) {
     dims.push_back(dim_of(operand, dimensions[i]));
@@ -227,6 +228,7 @@ Result infer_transpose(const Context& c) {
   Layout layout;
   std::vector<int64_t> order;
   if (operand->layout()) {
+    order.reserve(dimensions.size());
     for (int64_t d : operand->layout()->minor_to_major) {
       if (d >= 0 && d < operand->rank()) order.push_back(place[static_cast<size_t>(d)]);
     }

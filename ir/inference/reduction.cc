@@ -113,10 +113,11 @@ Result infer_reduce(const Context& c) {
   const Shape* first = c.shape(0);
   std::span<const int64_t> dimensions = c.get(attr::dimensions);
   MINIHLO_RETURN_IF_WRONG(check_dimensions("dimensions", dimensions, first->rank()));
-  const std::vector<bool> gone = set_of(dimensions, first->rank());
+  const DimensionSet gone(dimensions, first->rank());
   Dims dims;
+  dims.reserve(static_cast<size_t>(first->rank()));
   for (int64_t d = 0; d < first->rank(); ++d) {
-    if (gone[static_cast<size_t>(d)]) continue;
+    if (gone.contains(d)) continue;
     Dim dim = dim_of(first, d);
     for (size_t i = 1; i < *n; ++i) dim = *merge(dim, dim_of(c.shape(i), d));
     dims.push_back(dim);

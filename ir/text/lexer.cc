@@ -1,6 +1,7 @@
 #include "ir/text/lexer.h"
 
 #include <array>
+#include <bit>
 #include <cctype>
 #include <charconv>
 #include <cstring>
@@ -25,10 +26,61 @@ constexpr std::array<uint8_t, 256> kClasses = [] {
 
 bool is(char c, uint8_t what) { return kClasses[static_cast<unsigned char>(c)] & what; }
 
+// Sixteen characters, looked at together. Comparisons give all bits for yes.
+typedef uint8_t Block __attribute__((vector_size(16)));
+
+Block load_block(const char* place) {
+  Block block;
+  std::memcpy(&block, place, sizeof(Block));
+  return block;
+}
+
+// How many characters stand before the first for which the comparison said yes; 16 if it did for
+// none.
+size_t first_of(Block found) {
+  typedef uint64_t Halves __attribute__((vector_size(16)));
+  const auto halves = std::bit_cast<Halves>(found);
+  static_assert(std::endian::native == std::endian::little);
+  if (halves[0] != 0) return static_cast<size_t>(std::countr_zero(halves[0])) / 8;
+  if (halves[1] != 0) return static_cast<size_t>(std::countr_zero(halves[1])) / 8 + 8;
+  return sizeof(Block);
+}
+
+// The offset of the first character at or behind `at` that `stops` says yes for, or the text's end.
+// `stops_block` says the same of a block.
+template <class StopsBlock, class Stops>
+size_t skip_until(std::string_view text, size_t at, StopsBlock stops_block, Stops stops) {
+  for (; at + sizeof(Block) <= text.size(); at += sizeof(Block)) {
+    const size_t before = first_of(Block(stops_block(load_block(text.data() + at))));
+    if (before < sizeof(Block)) return at + before;
+  }
+  while (at < text.size() && !stops(text[at])) ++at;
+  return at;
+}
+
 // The offset behind the characters of a word that go on from `at`.
 size_t end_of_word(std::string_view text, size_t at) {
-  while (at < text.size() && is(text[at], kWordPart)) ++at;
-  return at;
+  auto stops_block = [](Block c) {
+    const Block letter = (c | 0x20) - 'a', digit = c - '-';  // - . / 0 ... 9
+    return (letter > 'z' - 'a') & ((digit > '9' - '-') | (c == '/')) & (c != '_');
+  };
+  return skip_until(text, at, stops_block, [](char c) { return !is(c, kWordPart); });
+}
+
+// The offset of the first quote, backslash or line's end at or behind `at`, or the text's end.
+size_t skip_plain(std::string_view text, size_t at, char quote) {
+  auto stops = [quote](auto c) { return (c == quote) | (c == '\\') | (c == '\n'); };
+  return skip_until(text, at, stops, stops);
+}
+
+// The offset of the first character at or behind `at` that may end a value or change how the rest
+// of it is read, or the text's end.
+size_t skip_value(std::string_view text, size_t at) {
+  // Brackets but for parentheses differ from braces in one bit; " ' ( ) , / lie close together.
+  auto stops = [](auto c) {
+    return ((c | 0x20) == '{') | ((c | 0x20) == '}') | ((c >= '"') & (c <= '/')) | (c < ' ');
+  };
+  return skip_until(text, at, stops, [&](char c) { return stops(static_cast<uint8_t>(c)); });
 }
 
 // Scanners of number forms: each returns the offset behind the form, or `begin` where it is not
@@ -115,27 +167,13 @@ size_t scan_padding(std::string_view text, size_t begin) {
   return at;
 }
 
-// The offset of the first quote, backslash or line's end at or behind `at`, or the text's end.
-size_t skip_plain(std::string_view text, size_t at, char quote) {
-  typedef char Block __attribute__((vector_size(16)));
-  typedef int64_t Halves __attribute__((vector_size(16)));
-  for (; at + sizeof(Block) <= text.size(); at += sizeof(Block)) {
-    Block block;
-    std::memcpy(&block, text.data() + at, sizeof(Block));
-    const auto found = (Halves)((block == quote) | (block == '\\') | (block == '\n'));
-    if ((found[0] | found[1]) != 0) break;
-  }
-  while (at < text.size() && text[at] != quote && text[at] != '\\' && text[at] != '\n') ++at;
-  return at;
-}
-
 }  // namespace
 
 inline void Lexer::finish(TokenKind kind, size_t begin, size_t end) {
   token_.kind = kind;
   token_.offset = static_cast<uint32_t>(begin);
   token_.length = static_cast<uint32_t>(end - begin);
-  token_.text = text_.substr(begin, end - begin);
+  token_.text = {text_.data() + begin, end - begin};
   position_ = end;
 }
 
@@ -254,6 +292,52 @@ bool Lexer::read_integers(char close, std::vector<int64_t>& values) {
   }
   values.resize(before);
   return false;
+}
+
+size_t Lexer::end_of_value() const {
+  constexpr size_t kLongest = 4096;
+  const std::string_view text = text_.substr(0, token_.offset + kLongest);
+  int depth = 0;
+  for (size_t at = token_.offset; at < text.size(); ++at) {
+    at = skip_value(text, at);
+    if (at == text.size()) break;
+    switch (text[at]) {
+      case '(':
+      case '[':
+      case '{':
+        ++depth;
+        break;
+      case ')':
+      case ']':
+      case '}':
+        if (depth == 0) return at;
+        --depth;
+        break;
+      case ',':
+        // Behind a mesh, axes of it may stand.
+        if (depth == 0 && text.substr(at, 3) != ", {") return at;
+        break;
+      case '"':
+      case '\'': {
+        const char quote = text[at];
+        for (++at;; ++at) {
+          at = skip_plain(text, at, quote);
+          if (at >= text.size() || text[at] == '\n') return text.npos;
+          if (text[at] == quote) break;
+          ++at;  // what a backslash escapes
+        }
+        break;
+      }
+      case '\r':
+      case '\n':
+        return depth == 0 ? at : text.npos;
+      case '/':
+        return text.npos;
+      default:
+        break;
+    }
+  }
+  return text.npos;
 }
 
 void Lexer::lex_word(size_t begin) {

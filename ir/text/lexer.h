@@ -77,6 +77,10 @@ class Lexer {
   /// the common form of a list: whole numbers without signs, commas between them, and `close`.
   /// Then adds them to `values` and steps over the list. Otherwise false, and nothing is changed.
   bool read_integers(char close, std::vector<int64_t>& values);
+  /// The offset behind the value that starts with the current token: at the comma, line's end or
+  /// closing bracket that ends it. npos where that is not plain: behind a comment, a line's end in
+  /// the value, or thousands of characters.
+  size_t end_of_value() const;
   /// The token behind the current one.
   Token peek() const;
   /// The character at which the token behind the current one starts; 0 at the end of the text.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
 #include <limits>
 
 #include "ir/text/strings.h"
@@ -35,6 +37,9 @@ TextParser::TextParser(std::shared_ptr<const Source> source, Diagnostics& diagno
       lexer_(source_->text()) {
   module_ = std::make_unique<Module>("", options.shapes);
   module_->keep(source_);
+  // As many values as large modules of models have, and little for a small text.
+  constexpr size_t kValues = 4096, kTextForOne = 1024;
+  values_.resize(std::bit_ceil(std::min(lexer_.text().size() / kTextForOne, kValues)));
 }
 
 std::unique_ptr<Module> TextParser::run() {

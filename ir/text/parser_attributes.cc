@@ -47,6 +47,24 @@ std::optional<int64_t> find_word(std::string_view words, std::string_view word) 
   return std::nullopt;
 }
 
+// Whether values of this kind depend on their text alone and are more work to read than to look up.
+// Most of them are written alike on many instructions.
+bool is_often_repeated(AttributeKind kind) {
+  switch (kind) {
+    case AttributeKind::kDeviceGroups:
+    case AttributeKind::kJson:
+    case AttributeKind::kMetadata:
+    case AttributeKind::kPairs:
+    case AttributeKind::kSharding:
+    case AttributeKind::kSlice:
+    case AttributeKind::kStringMap:
+    case AttributeKind::kWindow:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 TextParser::Reader TextParser::reader(AttributeKind kind) {
@@ -124,13 +142,30 @@ bool TextParser::add_attribute(const AttributeUse* use, const Token& key,
                 fmt::format("the attribute '{}' is given twice", key.text));
   }
   Attribute attribute{use->id, 0, {0}};
-  if (!(this->*reader(info(use->id).kind))(attribute)) return false;
+  if (!read_value(info(use->id).kind, key, attribute)) return false;
   // What is meant where nothing is said.
   if (use->id == AttributeId::algorithm &&
       attribute_value<std::string_view>(attribute) == kDotAlgorithms[0]) {
     return true;
   }
   attributes.push_back(attribute);
+  return true;
+}
+
+bool TextParser::read_value(AttributeKind kind, const Token& key, Attribute& attribute) {
+  const Reader read = reader(kind);
+  const size_t end = is_often_repeated(kind) ? lexer_.end_of_value() : std::string_view::npos;
+  if (end == std::string_view::npos) return (this->*read)(attribute);
+  const std::string_view text = lexer_.text().substr(key.offset, end - key.offset);
+  KnownValue& known = values_[hash_text(text) & (values_.size() - 1)];
+  // What attributes of one name mean may depend on the opcode.
+  if (known.value.id == attribute.id && same_text(known.text, text)) {
+    attribute = known.value;
+    lexer_.jump(end);
+    return true;
+  }
+  if (!(this->*read)(attribute)) return false;
+  if (lexer_.skip_blank(end) == token().offset) known = {text, attribute};
   return true;
 }
 

@@ -144,6 +144,8 @@ class TextParser {
   static Reader reader(AttributeKind kind);
   /// Reads the value behind `key`, which the cursor is on.
   bool add_attribute(const AttributeUse* use, const Token& key, std::vector<Attribute>& attributes);
+  /// Reads the value of the attribute, or takes that of another that was written alike.
+  bool read_value(AttributeKind kind, const Token& key, Attribute& attribute);
   /// {key=value ...}, blank- or comma-separated.
   bool parse_dictionary(std::span<const AttributeUse> uses, std::vector<Attribute>& attributes);
   bool read_bool(Attribute&);
@@ -297,6 +299,13 @@ class TextParser {
 
   TextMap<const Shape*> shapes_;  // by text
   int tuple_depth_ = 0;           // of the shape that is read
+  // Values of attributes by their texts from the key on. A later one takes the place of an earlier
+  // one of the same hash.
+  struct KnownValue {
+    std::string_view text;
+    Attribute value;
+  };
+  std::vector<KnownValue> values_;
   std::string scratch_;
   VectorPool<Instruction*> operand_pool_;
   VectorPool<Attribute> attribute_pool_;

@@ -86,10 +86,12 @@ class Collectives {
       check_group_size(instruction, *mode, id_count(*mode, mesh_));
       return;
     }
-    if (std::string wrong = groups->check(); !wrong.empty()) {
+    // Many instructions share their groups.
+    if (std::string wrong = good_.contains(groups) ? "" : groups->check(); !wrong.empty()) {
       v_.error("replica-groups", instruction, "replica_groups: {}", wrong);
       return;
     }
+    good_.insert(groups);
     // The computed forms list 0 to n-1 in groups of one size; only lists need a look at each id.
     const bool listed =
         groups->form == DeviceGroups::Form::kLists ||
@@ -376,7 +378,8 @@ class Collectives {
 
   Verification& v_;
   const Mesh mesh_;
-  std::vector<uint8_t> roles_;  // by device
+  tsl::robin_set<const DeviceGroups*> good_;  // whose form was found to be sound
+  std::vector<uint8_t> roles_;                // by device
   bool warned_[4] = {};
   const Instruction* constrained_ = nullptr;
   const Instruction* unconstrained_ = nullptr;

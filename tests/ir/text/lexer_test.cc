@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <string>
 #include <vector>
 
 #include "ir/text/lexer.h"
@@ -28,6 +29,47 @@ TEST_CASE("words, names, keys and labels") {
   lexer.advance();
   CHECK(lexer.current().text == "dims");
   CHECK(lexer.current().offset == 7);
+}
+
+TEST_CASE("words and strings of any length end where they end") {
+  for (size_t length = 1; length < 70; ++length) {
+    const std::string word = std::string(length - 1, 'a') + "Z";
+    for (std::string_view end : {"", " ", "/", "@", "[", "`", "{", ",", "\x80", "^"}) {
+      const std::string text = word + std::string(end);
+      CHECK(Lexer(text).current().text == word);
+      CHECK(Lexer('%' + text).current().text == word);
+      CHECK(Lexer('"' + text + "\" x").current().text == text);
+    }
+    for (char part : std::string_view("azAZ09_.-")) {
+      const std::string text = word + part + "b,";
+      CHECK(Lexer(text).current().text == word + part + 'b');
+    }
+  }
+}
+
+TEST_CASE("where values end") {
+  // The value behind the first blank.
+  auto value = [](const std::string& text) {
+    Lexer lexer(text);
+    lexer.advance();
+    const size_t begin = lexer.current().offset, end = lexer.end_of_value();
+    return end == std::string::npos ? "?" : text.substr(begin, end - begin);
+  };
+  CHECK(value("x {a=\"}, {\" b='({' c={1,{2}}}, y={}") == "{a=\"}, {\" b='({' c={1,{2}}}");
+  CHECK(value("x {a=\"\\\"}\"}\ny") == "{a=\"\\\"}\"}");
+  CHECK(value("x [2,4]<=[8]T(1,0), y=1") == "[2,4]<=[8]T(1,0)");
+  CHECK(value("x mesh['a'=2], {'a'}, y=1") == "mesh['a'=2], {'a'}");
+  CHECK(value("x 1}") == "1");
+  CHECK(value("x {1}\n") == "{1}");
+  CHECK(value("x {1") == "?");
+  CHECK(value("x {\n1}, ") == "?");
+  CHECK(value("x {/*}*/1}, ") == "?");
+  CHECK(value("x {\"a\nb\"}, ") == "?");
+  CHECK(value("x {\"" + std::string(5000, 'a') + "\"}, ") == "?");
+  for (size_t length = 0; length < 70; ++length) {
+    const std::string braces = '{' + std::string(length, '.') + '}';
+    CHECK(value("x " + braces + ", ") == braces);
+  }
 }
 
 TEST_CASE("numbers") {

@@ -501,5 +501,38 @@ TEST_CASE("bodies that would make a text of any length are named") {
   CHECK(reprinted(text, options).size() < 20'000'000);
 }
 
+TEST_CASE("values that are written alike, or almost") {
+  // metadata of an instruction, and in a sharding; dimensions of two kinds; groups of two forms.
+  std::string text = module_with(
+      "  p = f32[2,2]{1,0} parameter(0), sharding={replicated metadata={op_name=\"a\"}}, "
+      "metadata={op_name=\"a\"}\n"
+      "  a = f32[2,2]{1,0} all-reduce(p), replica_groups={{0},{1}}, to_apply=add, "
+      "metadata={op_name=\"a\"}\n"
+      "  b = f32[2,2]{1,0} all-reduce(a), replica_groups={{0},{1}}, to_apply=add, "
+      "metadata={op_name=\"a\"  source_line=1}\n"
+      "  c = f32[2,2]{1,0} all-reduce(b), replica_groups={{1},{0}}, to_apply=add, "
+      "metadata={op_name=\"a}\"}\n"
+      "  ROOT d = f32[2,2]{1,0} all-reduce(c), replica_groups={{0},{1}}, to_apply=add,\n"
+      "    metadata={op_name=\"a\"\n}\n",
+      ", replica_count=2");
+  text.replace(text.find("ENTRY"), 0,
+               "add {\n  x = f32[] parameter(0)\n  y = f32[] parameter(1)\n  ROOT z = f32[] add(x, "
+               "y)\n}\n");
+  const std::string printed = reprinted(text);
+  auto count = [&](std::string_view part) {
+    size_t found = 0;
+    for (size_t at = printed.find(part); at != printed.npos; at = printed.find(part, at + 1)) {
+      ++found;
+    }
+    return found;
+  };
+  CAPTURE(printed);
+  CHECK(count("metadata={op_name=\"a\"}") == 4);
+  CHECK(count("metadata={op_name=\"a\" source_line=1}") == 1);
+  CHECK(count("metadata={op_name=\"a}\"}") == 1);
+  CHECK(count("replica_groups={{0},{1}}") == 3);
+  CHECK(count("replica_groups={{1},{0}}") == 1);
+}
+
 }  // namespace
 }  // namespace minihlo

@@ -408,10 +408,11 @@ TEST_CASE("of several dimensions, where one is needed, the first counts") {
 }
 
 TEST_CASE("one computation in several branches") {
-  check_forms({{"HloModule m\nf { a = f32[] parameter(0) }\ng { b = f32[] parameter(0) }\n"
-                "ENTRY e {\nx = f32[] parameter(0)\ni = s32[] parameter(1)\n"
-                "c = f32[] conditional(i, x, x, x), branch_computations={f, f, g}\n}",
-                "%c = f32[] conditional(%i, %x, %x, %x), branch_computations={%f, %f, %g}"}});
+  check_forms(
+      {{"HloModule m\nf { a = f32[] parameter(0) }\ng { b = f32[] parameter(0) }\n"
+        "ENTRY e {\nx = f32[] parameter(0)\ni = s32[] parameter(1)\n"
+        "c = f32[] conditional(i, x, x, x), branch_computations={f, f, g}\n}",
+        "%c = f32[] conditional(%i, %x, %x, %x), branch_computations={%f, %f, %g}"}});
 }
 
 TEST_CASE("integers in literals wrap as in XLA") {
