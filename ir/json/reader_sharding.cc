@@ -1,18 +1,21 @@
 // What shardings, meshes and groups must have beyond their keys, as in HLO text.
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "ir/device_order.h"
 #include "ir/json/reader.h"
 #include "ir/row_major.h"
+#include "ir/text/named_sharding.h"
 #include "ir/text/printer.h"
 
 namespace minihlo::internal {
 namespace {
 
-// Whether the text behind the mesh is one that the text parser takes for just that.
-bool is_named_text(const Sharding& sharding) {
+// The text behind the mesh as XLA writes it; nothing where the text parser does not take it for
+// just that.
+std::optional<std::string> named_text_of(const Sharding& sharding) {
   Sharding plain;
   plain.form = Sharding::Form::kNamed;
   plain.mesh = sharding.mesh;
@@ -22,9 +25,12 @@ bool is_named_text(const Sharding& sharding) {
   auto source = Source::from_string("", text);
   Diagnostics diagnostics(source);
   std::unique_ptr<Module> module = parse_text(source, diagnostics);
-  if (!module) return false;
+  if (!module || module->entry()->root()->attributes().size() != 2) return std::nullopt;
   const Sharding* again = module->entry()->root()->get(attr::sharding);
-  return again && again->form == Sharding::Form::kNamed && again->named == sharding.named;
+  if (!again || again->form != Sharding::Form::kNamed || !again->metadata.empty()) {
+    return std::nullopt;
+  }
+  return std::string(again->named);
 }
 
 std::string problem_of(const Sharding& sharding) {
@@ -43,8 +49,7 @@ std::string problem_of(const Sharding& sharding) {
       return fmt::format("{} tiles are given {} devices", *tiles, sharding.devices.size());
     }
     case Sharding::Form::kNamed:
-      if (!sharding.mesh) return "a named sharding needs a mesh";
-      return is_named_text(sharding) ? "" : "'named' is not what HLO text writes behind a mesh";
+      return sharding.mesh ? "" : "a named sharding needs a mesh";
     default:
       return "";
   }
@@ -93,7 +98,15 @@ bool JsonReader::check(const JsonValue& place, Sharding& sharding) {
     order.dims = sharding.tile_dims;
     sharding.iota = arena().make<IotaOrder>(order);
   }
+  sharding.metadata_list = lists_metadata(sharding);
   std::string wrong = problem_of(sharding);
+  if (wrong.empty() && sharding.form == Sharding::Form::kNamed) {
+    if (const std::optional<std::string> named = named_text_of(sharding)) {
+      sharding.named = arena().copy_string(*named);
+    } else {
+      wrong = "'named' is not what HLO text writes behind a mesh";
+    }
+  }
   return wrong.empty() || fail("invalid-sharding", place, std::move(wrong));
 }
 

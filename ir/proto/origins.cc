@@ -49,10 +49,10 @@ struct Origin {
 bool read_origin_leaf(const Message& element, Origin& leaf) {
   if (!element.integers(OriginalValueElementProto::shape_index, leaf.path)) return false;
   // Until spring 2025 the name and the index stood in the element itself: its second field was the
-  // name, which no tag of the message of today can begin.
+  // name, which never begins as a tag of the message of today does.
   const Field array = OriginalValueElementProto::original_array;
   std::string_view bytes = element.text(array);
-  const bool is_name = !bytes.empty() && bytes[0] != '\x0a' && bytes[0] != '\x12';
+  const bool is_name = !bytes.empty() && static_cast<unsigned char>(bytes[0]) >= ' ';
   if (is_name || element.has(OriginalValueElementProto::leaf_source_index)) {
     std::vector<int64_t> index;
     if (!element.integers(OriginalValueElementProto::leaf_source_index, index)) return false;

@@ -121,6 +121,7 @@ void parse_numbers(std::string_view& text, std::vector<int64_t>& numbers) {
   numbers.clear();
   while (!text.empty() && text.front() != ')') {
     text.remove_prefix(1);
+    if (text.starts_with(')')) break;  // ()
     int64_t value = kCombined;
     const char* end = text.data() + text.size();
     const char* behind = std::from_chars(text.data(), end, value).ptr;

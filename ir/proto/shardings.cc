@@ -9,25 +9,13 @@
 #include "ir/proto/writing.h"
 #include "ir/row_major.h"
 #include "ir/text/lexer.h"
+#include "ir/text/named_sharding.h"
 #include "ir/text/strings.h"
 
 namespace minihlo::proto {
 namespace {
 
 using Form = Sharding::Form;
-
-// What stands behind the mesh of a named sharding is kept as text.
-void append_axes(std::string& out, std::span<const AxisRef> axes, std::string_view more) {
-  out += '{';
-  for (const AxisRef& axis : axes) {
-    if (out.back() != '{') out += ", ";
-    out += fmt::format("'{}'", escaped(axis.name));
-    if (axis.pre != 0) out += fmt::format(":({}){}", axis.pre, axis.size);
-  }
-  if (!more.empty() && out.back() != '{') out += ", ";
-  out += more;
-  out += '}';
-}
 
 bool read_named(Reading& reading, const Message& in, Sharding& sharding) {
   sharding.form = Form::kNamed;
@@ -38,46 +26,30 @@ bool read_named(Reading& reading, const Message& in, Sharding& sharding) {
                [&](const Message& inner) { return read_mesh(reading, inner, sharding.mesh); })) {
     return false;
   }
-  std::string text;
-  std::vector<AxisRef> axes;
-  if (in.has(NamedShardingProto::dim_shardings)) {
-    text += '[';
-    if (!in.each(NamedShardingProto::dim_shardings, [&](const Message& dimension) {
-          axes.clear();
-          if (!read_axes(dimension, DimensionSharding::axes, *sharding.mesh, axes)) return false;
-          if (text.back() != '[') text += ", ";
-          append_axes(text, axes, dimension.boolean(DimensionSharding::is_closed) ? "" : "?");
-          return true;
-        })) {
-      return false;
-    }
-    text += ']';
-  }
-  auto list = [&](Field field, std::string_view key) {
-    axes.clear();
-    if (!read_axes(in, field, *sharding.mesh, axes)) return false;
-    if (axes.empty()) return true;
-    if (!text.empty()) text += ", ";
-    text += key;
-    append_axes(text, axes, "");
-    return true;
-  };
-  std::string unreduced = "unreduced=";
+  const DeviceMesh& mesh = *sharding.mesh;
+  NamedAxes axes;
+  std::string reduction;
   if (in.has(NamedShardingProto::reduction_op)) {
     const int64_t number = in.integer(NamedShardingProto::reduction_op);
-    std::string_view word = value_name(EnumId::ReductionOp, number);
-    if (word.empty()) {
+    reduction = to_lower(value_name(EnumId::ReductionOp, number));
+    if (reduction.empty()) {
       return in.fail("unknown-value", NamedShardingProto::reduction_op,
                      fmt::format("there is no reduction of number {}", number));
     }
-    unreduced += '[' + to_lower(word) + ']';
   }
-  if (!list(NamedShardingProto::replicated_axes, "replicated=") ||
-      !list(NamedShardingProto::unreduced_axes, unreduced) ||
-      !list(NamedShardingProto::manual_axes, "manual=")) {
+  axes.reduction = reduction;
+  if (!in.each(NamedShardingProto::dim_shardings,
+               [&](const Message& one) {
+                 NamedAxes::Dimension& dimension = axes.dims.emplace_back();
+                 dimension.open = !one.boolean(DimensionSharding::is_closed);
+                 return read_axes(one, DimensionSharding::axes, mesh, dimension.axes);
+               }) ||
+      !read_axes(in, NamedShardingProto::replicated_axes, mesh, axes.replicated) ||
+      !read_axes(in, NamedShardingProto::unreduced_axes, mesh, axes.unreduced) ||
+      !read_axes(in, NamedShardingProto::manual_axes, mesh, axes.manual)) {
     return false;
   }
-  sharding.named = reading.arena.copy_string(text);
+  sharding.named = reading.arena.copy_string(named_text(mesh, axes));
   return true;
 }
 
@@ -88,6 +60,14 @@ class NamedWriter {
       : out_(out), mesh_(*sharding.mesh), lexer_(sharding.named) {}
 
   void run() {
+    if (lexer_.at(TokenKind::kWord)) {
+      const std::string_view word = lexer_.current().text;
+      for (const minihlo::MeshAxis& axis : mesh_.axes) {
+        if (word == "unreduced") write_whole(NamedShardingProto::unreduced_axes, axis);
+        if (word == "manual") write_whole(NamedShardingProto::manual_axes, axis);
+      }
+      return;
+    }
     if (accept(TokenKind::kLeftSquare)) {
       while (!accept(TokenKind::kRightSquare) && !lexer_.at(TokenKind::kEnd)) {
         out_.message(NamedShardingProto::dim_shardings, [&](Writer& inner) {
@@ -120,6 +100,10 @@ class NamedWriter {
     if (!lexer_.at(kind)) return false;
     lexer_.advance();
     return true;
+  }
+
+  void write_whole(Field field, const minihlo::MeshAxis& axis) {
+    write_axis(out_, field, mesh_, AxisRef{axis.name});
   }
 
   // {'x', 'y':(2)2, ?}; whether there is a `?`.
@@ -213,6 +197,7 @@ bool read_sharding_metadata(Reading& reading, const Message& in, Field field, Sh
     return false;
   }
   sharding.metadata = reading.arena.copy(entries);
+  sharding.metadata_list = lists_metadata(sharding);
   return true;
 }
 

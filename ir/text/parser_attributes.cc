@@ -192,6 +192,8 @@ bool TextParser::parse_dictionary(std::span<const AttributeUse> uses,
         added.integer != static_cast<int32_t>(added.integer)) {
       return fail("number-out-of-range", place.location(), "the integer does not fit 32 bits");
     }
+    // An empty list says as much as none.
+    if (added.id == AttributeId::profile_type && added.size == 2) attributes.pop_back();
   }
   return true;
 }

@@ -8,27 +8,6 @@
 #include "ir/text/text_parser.h"
 
 namespace minihlo::internal {
-namespace {
-
-// The same tokens as XLA spaces them.
-std::string respaced(std::string_view text) {
-  std::string spaced;
-  for (Lexer lexer(text); !lexer.at(TokenKind::kEnd); lexer.advance()) {
-    const Token& token = lexer.current();
-    if (token.kind == TokenKind::kComma) {
-      spaced += ", ";
-    } else if (token.kind == TokenKind::kString && !token.escaped &&
-               token.text.find('\'') == token.text.npos) {
-      spaced += fmt::format("'{}'", token.text);
-    } else {
-      spaced += text.substr(token.offset, token.length);
-    }
-  }
-  return spaced;
-}
-
-}  // namespace
-
 bool TextParser::read_sharding(Attribute& attribute) {
   const Sharding* sharding;
   if (!parse_sharding(sharding)) return false;
@@ -235,7 +214,6 @@ bool TextParser::parse_sharding_metadata(Sharding& sharding) {
     return true;
   };
   if (at(TokenKind::kLeftBrace) && lexer_.peek().kind == TokenKind::kLeftBrace) {
-    sharding.metadata_list = true;
     if (!parse_list(TokenKind::kLeftBrace, TokenKind::kRightBrace, "around the metadata", entry)) {
       return false;
     }
@@ -243,6 +221,7 @@ bool TextParser::parse_sharding_metadata(Sharding& sharding) {
     return false;
   }
   sharding.metadata = arena().copy(entries);
+  sharding.metadata_list = lists_metadata(sharding);
   return true;
 }
 
@@ -260,15 +239,16 @@ bool TextParser::parse_named_sharding(Sharding& sharding) {
     return accept_key("metadata") ? parse_sharding_metadata(sharding)
                                   : fail_expected("'metadata='");
   }
-  const size_t begin = token().offset;
-  bool whole = at_word("replicated") || at_word("unreduced") || at_word("manual");
+  NamedAxes axes;
+  const std::string_view word = token().text;
+  const bool whole = at_word("replicated") || at_word("unreduced") || at_word("manual");
   if (whole) {
     lexer_.advance();
-  } else if (!parse_list(TokenKind::kLeftSquare, TokenKind::kRightSquare, "around the dimensions",
-                         [&] { return parse_dimension_axes(*sharding.mesh); })) {
+  } else if (!parse_list(
+                 TokenKind::kLeftSquare, TokenKind::kRightSquare, "around the dimensions",
+                 [&] { return parse_dimension_axes(*sharding.mesh, axes.dims.emplace_back()); })) {
     return false;
   }
-  size_t end = lexer_.previous_end();
   while (accept(TokenKind::kComma)) {
     if (!sharding.metadata.empty()) return fail_expected("nothing behind the metadata");
     if (accept_key("metadata")) {
@@ -277,30 +257,31 @@ bool TextParser::parse_named_sharding(Sharding& sharding) {
     }
     if (whole) return fail_expected("'metadata='");
     const bool unreduced = accept_key("unreduced");
-    if (!unreduced && !accept_key("replicated") && !accept_key("manual")) {
+    const bool replicated = !unreduced && accept_key("replicated");
+    if (!unreduced && !replicated && !accept_key("manual")) {
       return fail_expected("'replicated=', 'unreduced=', 'manual=' or 'metadata='");
     }
     if (unreduced && accept(TokenKind::kLeftSquare)) {
       if (!at(TokenKind::kWord)) return fail_expected("a kind of reduction");
+      axes.reduction = token().text;
       lexer_.advance();
       if (!expect(TokenKind::kRightSquare, "behind the kind of reduction")) return false;
     }
-    std::vector<AxisRef> axes;
-    if (!parse_axis_refs(*sharding.mesh, axes)) return false;
-    end = lexer_.previous_end();
+    std::vector<AxisRef>& list = unreduced    ? axes.unreduced
+                                 : replicated ? axes.replicated
+                                              : axes.manual;
+    if (!parse_axis_refs(*sharding.mesh, list)) return false;
   }
-  sharding.named = arena().copy_string(respaced(lexer_.text().substr(begin, end - begin)));
+  sharding.named = whole ? word : arena().copy_string(named_text(*sharding.mesh, axes));
   return true;
 }
 
 // {'x', 'y':(1)2, ?}: the question mark is the last.
-bool TextParser::parse_dimension_axes(const DeviceMesh& mesh) {
-  std::vector<AxisRef> axes;
-  bool open = false;
+bool TextParser::parse_dimension_axes(const DeviceMesh& mesh, NamedAxes::Dimension& dimension) {
   return parse_list(TokenKind::kLeftBrace, TokenKind::kRightBrace, "around the axes", [&] {
-    if (open) return fail_expected("'}' behind '?'");
-    open = accept(TokenKind::kQuestion);
-    return open || parse_axis_ref(mesh, axes);
+    if (dimension.open) return fail_expected("'}' behind '?'");
+    dimension.open = accept(TokenKind::kQuestion);
+    return dimension.open || parse_axis_ref(mesh, dimension.axes);
   });
 }
 

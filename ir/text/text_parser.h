@@ -27,6 +27,7 @@
 #include "ir/diagnostics.h"
 #include "ir/module.h"
 #include "ir/text/lexer.h"
+#include "ir/text/named_sharding.h"
 #include "ir/text/parser.h"
 #include "ir/text/vector_pool.h"
 #include "ir/text_map.h"
@@ -199,7 +200,7 @@ class TextParser {
   bool parse_tiles(Sharding& sharding);
   bool parse_axis_order(size_t rank, std::span<const int64_t>& order);
   bool parse_named_sharding(Sharding& sharding);
-  bool parse_dimension_axes(const DeviceMesh& mesh);
+  bool parse_dimension_axes(const DeviceMesh& mesh, NamedAxes::Dimension& dimension);
   bool parse_sharding_metadata(Sharding& sharding);
   bool parse_iota_order(std::span<const int64_t> dims, const IotaOrder*& order);
   bool parse_mesh(const DeviceMesh*& mesh);

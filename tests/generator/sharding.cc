@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "ir/device_order.h"
+#include "ir/text/named_sharding.h"
 #include "tests/generator/builder.h"
 #include "tests/generator/groups.h"
 
@@ -55,30 +56,21 @@ void name_axes(Builder& b, const Shape* shape, Sharding& made) {
   const std::vector<int64_t> sizes = factors(b.choices, b.sharding_devices());
   DeviceMesh mesh;
   std::vector<MeshAxis> axes;
-  std::vector<std::string> of_dims(static_cast<size_t>(shape->rank()));
-  std::string rest;
+  NamedAxes used;
+  used.dims.resize(static_cast<size_t>(shape->rank()));
+  std::vector<AxisRef> rest;
   for (size_t i = 0; i < sizes.size(); ++i) {
     axes.push_back({b.module.keep_name(fmt::format("x{}", i)), sizes[i]});
     const int64_t at = b.choices.below(shape->rank() + 2);
-    if (at >= shape->rank()) {
-      if (at == shape->rank()) rest += fmt::format("{}'x{}'", rest.empty() ? "" : ", ", i);
-      continue;
-    }
-    std::string& dim = of_dims[static_cast<size_t>(at)];
-    dim += fmt::format("{}'x{}'", dim.empty() ? "" : ", ", i);
+    const AxisRef axis{axes.back().name};
+    if (at < shape->rank()) used.dims[static_cast<size_t>(at)].axes.push_back(axis);
+    if (at == shape->rank()) rest.push_back(axis);
   }
+  for (NamedAxes::Dimension& dimension : used.dims) dimension.open = b.choices.chance(20);
+  (b.choices.pick({&used.replicated, &used.unreduced, &used.manual}))->swap(rest);
   mesh.axes = b.arena().copy(axes);
   made.mesh = b.arena().make<DeviceMesh>(mesh);
-  std::string text = "[";
-  for (size_t i = 0; i < of_dims.size(); ++i) {
-    if (b.choices.chance(20)) of_dims[i] += of_dims[i].empty() ? "?" : ", ?";
-    text += fmt::format("{}{{{}}}", i == 0 ? "" : ", ", of_dims[i]);
-  }
-  text += "]";
-  if (!rest.empty()) {
-    text += fmt::format(", {}={{{}}}", b.choices.pick({"replicated", "unreduced", "manual"}), rest);
-  }
-  made.named = b.module.keep_name(text);
+  made.named = b.module.keep_name(named_text(mesh, used));
 }
 
 }  // namespace
@@ -113,8 +105,7 @@ const Sharding* Builder::sharding(const Shape* shape) {
       break;
     case 4:
     case 5:
-      // Of a scalar, protobuf does not tell an empty list of dimensions from none.
-      if (newest() && shape->rank() > 0) {
+      if (newest()) {
         name_axes(*this, shape, made);
       } else {
         tile(*this, shape, made);
@@ -131,8 +122,8 @@ const Sharding* Builder::sharding(const Shape* shape) {
   if (choices.chance(10)) {
     std::vector<std::span<const Attribute>> entries = {metadata()};
     if (choices.chance(30)) entries.push_back(metadata());
-    made.metadata_list = entries.size() > 1;
     made.metadata = arena().copy(entries);
+    made.metadata_list = lists_metadata(made);
   }
   return arena().make<Sharding>(made);
 }

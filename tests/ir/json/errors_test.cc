@@ -199,6 +199,10 @@ TEST_CASE("JSON errors: groups and shardings") {
   CHECK(
       sharding(R"("form":"named","mesh":{"axes":[{"name":"x","size":2}]},"named":"[{}]}, x={")") ==
       "invalid-sharding 4:43 'named' is not what HLO text writes behind a mesh");
+  CHECK(
+      sharding(
+          R"("form":"named","mesh":{"axes":[{"name":"x","size":2}]},"named":"[{}], metadata={}")") ==
+      "invalid-sharding 4:43 'named' is not what HLO text writes behind a mesh");
   CHECK(sharding(R"("form":"named","mesh":{"maximal":true})") ==
         "invalid-mesh 4:66 a maximal mesh has one device");
   CHECK(

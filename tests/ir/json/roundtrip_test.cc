@@ -163,7 +163,7 @@ ENTRY e { ROOT a = f32[2] parameter(0), metadata={stack_frame_id=1} }, execution
 )");
 }
 
-TEST_CASE("JSON: an order of devices that is written in a long way is kept in the short one") {
+TEST_CASE("JSON: what can be written in several ways is kept in XLA's") {
   const auto root = [](std::string_view opcode, std::string_view attribute) {
     ReadJson read(fmt::format(
         R"({{"format":"minihlo-module","version":1,"name":"m","entry":"e","computations":[)"
@@ -182,6 +182,9 @@ TEST_CASE("JSON: an order of devices that is written in a long way is kept in th
              R"("sharding":{"form":"named","mesh":{"axes":[{"name":"x","size":4}],)"
              R"("order":{"reshape_dims":[2,2],"transpose_perm":[0,1]}},"named":"[{'x'}]"})") ==
         "%r = f32[8]{0} negate(%a), sharding={mesh['x'=4], [{'x'}]}");
+  CHECK(root("negate", R"("sharding":{"form":"named","mesh":{"axes":[{"name":"x","size":4}]},)"
+                       R"("named":"[], manual={'x'}"})") ==
+        "%r = f32[8]{0} negate(%a), sharding={mesh['x'=4], manual}");
   CHECK(root("collective-broadcast",
              R"("replica_groups":{"form":"iota","iota":{"dims":[2,4],"reshape_dims":)"
              R"([2,2,2],"transpose_perm":[2,0,1]}})") ==

@@ -315,13 +315,12 @@ TEST_CASE("proto errors: a file that is cut says where, and in which message") {
   std::string short_one = whole;
   const size_t instruction_begin = whole.rfind('\x12', name - 1);
   short_one[instruction_begin + 1] = 6;
-  check_says(
-      short_one,
-      fmt::format("@{}: error: hlo_module.computations[0] (%main).instructions[1]: these "
-                  "bytes are no HloInstructionProto: 'opcode' is cut: it has 6 bytes, and 1 "
-                  "are left [",
-                  name),
-      "malformed-message");
+  check_says(short_one,
+             fmt::format("@{}: error: hlo_module.computations[0] (%main).instructions[1]: these "
+                         "bytes are no HloInstructionProto: 'opcode' is cut: it has 6 bytes, and 1 "
+                         "are left [",
+                         name),
+             "malformed-message");
   // Numbers in one piece, of which the last is cut.
   check_says(module_of({kParameter,
                         instruction("n", "negate", 2,

@@ -63,6 +63,17 @@ TEST_CASE("origins: what the field can't say is kept as text too") {
   }
 }
 
+TEST_CASE("origins: an index alone is not taken for a name of old files, packed or not") {
+  const std::string text = reprinted(module_with("p = f32[] parameter(0), origin={{\"\" {1}}}"));
+  const std::string wire = written(*Parsed(text).module);
+  CHECK(Read(wire).text() == text);
+  Diagnostics diagnostics;
+  auto unpacked =
+      proto_text_to_wire(*Source::from_string("", wire_to_proto_text(wire)), diagnostics);
+  REQUIRE(unpacked);
+  CHECK(Read(*unpacked).text() == text);
+}
+
 TEST_CASE("origins: attributes for debugging are kept as they stand") {
   const std::string text = R"(HloModule m, debug_attributes={
   {"A"}:({log_mode=default,callback_id=1,op_id=0,partitioned=false}),

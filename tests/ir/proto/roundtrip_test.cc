@@ -77,7 +77,8 @@ TEST_CASE("proto: shapes and layouts") {
        {"f32[]", "f32[0]", "f32[<=4,3]", "f32[?,2]", "token[]", "opaque[]", "()",
         "(f32[2], (), (s32[], token[]))", "b(f32[8])", "f32[2,3]{0,1}",
         "f32[2,3]{1,0:T(8,128)(2,1)}", "f32[2,3]{1,0:T(*,4)L(8)E(4)S(5)SC(0:1,2)(1:2)M(16)}",
-        "f32[2]{0:#(u32)*(u8)}", "f32[]{:T(128)}", "s1[3]", "f8e8m0fnu[2]"}) {
+        "f32[2]{0:#(u32)*(u8)}", "f32[2]{0:T()}", "f32[2]{0:T(8)()}", "f32[]{:T(128)}", "s1[3]",
+        "f8e8m0fnu[2]"}) {
     check_keeps(module_with(fmt::format("  p = {} parameter(0)", shape)));
   }
 }
@@ -148,6 +149,11 @@ TEST_CASE("proto: shardings") {
                                "unreduced=[max]{'x'}, manual={'x'}}",
                                "{mesh['x'=2], [{}, {?}]}",
                                "{mesh['x'=2], [{'x'}], metadata={op_name=\"a\"}}",
+                               "{mesh['x'=2,'y'=4], replicated}",
+                               "{mesh['x'=2,'y'=4], unreduced}",
+                               "{mesh['x'=2,'y'=4], manual}",
+                               "{mesh['x'=2,'y'=4], [], manual={'y'}}",
+                               "{mesh['x'=2], [], replicated={'x'}}",
                                "{mesh['x'=4,'y'=2], device_ids=([2,4]T(1,0)), [{'x', 'y'}]}",
                                "{mesh['x'=2], device_ids=(1,0), [{'x'}]}",
                                "{maximal_mesh[device_id=3]}"}) {

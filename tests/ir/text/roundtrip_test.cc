@@ -280,13 +280,24 @@ TEST_CASE("shardings") {
         "{devices=[2]0,1 metadata={op_name=\"x\"}}",
         "{replicated metadata={{op_name=\"a\"}, {op_name=\"b\"}}}",
         "{mesh['x'=2,'y'=4], [{'x', ?}, {'y':(1)2}], replicated={'y':(2)2}}",
-        "{mesh['x'=2], [{}], unreduced={'x'}, metadata={op_name=\"x\"}}",
+        "{mesh['x'=2], [{}], unreduced={'x'}, metadata={{op_name=\"x\"}}}",
         "{mesh['x'=2,'y'=4], device_ids=([4,2]T(1,0)), [{}, {?}]}",
         "{maximal_mesh[device_id=3]}",
-        "{mesh['x'=2], [{}], unreduced=[sum]{'x'}, manual={}}"}) {
+        "{mesh['x'=2], [{}], unreduced=[sum]{'x'}}",
+        "{mesh['x'=2], replicated}",
+        "{mesh['x'=2,'y'=2], unreduced}",
+        "{mesh['x'=2,'y'=2], [], manual={'x'}}"}) {
     CHECK(sharding(text) == text);
   }
+  // One meaning has one form, which is XLA's.
   CHECK(sharding("{devices=[2,4]<=[2,2,2]T(1,2,0)}") == "{devices=[2,4]<=[2,4]T(1,0)}");
+  CHECK(sharding("{replicated metadata={{op_name=\"a\"}}}") ==
+        "{replicated metadata={op_name=\"a\"}}");
+  CHECK(sharding("{mesh['x'=2], []}") == "{mesh['x'=2], replicated}");
+  CHECK(sharding("{mesh['x'=2,'y'=2], [], unreduced={'x','y'}}") ==
+        "{mesh['x'=2,'y'=2], unreduced}");
+  CHECK(sharding("{mesh['x'=2], [], manual={'x'}}") == "{mesh['x'=2], manual}");
+  CHECK(sharding("{mesh['x'=2], [{'x'}], replicated={}, manual={}}") == "{mesh['x'=2], [{'x'}]}");
 }
 
 TEST_CASE("asynchronous operations") {

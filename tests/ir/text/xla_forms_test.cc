@@ -79,11 +79,12 @@ TEST_CASE("shardings") {
   const std::string kMesh = "{mesh['a'=2,'b'=4], ";
   check_roots({
       kept(kMesh + "replicated}"),
-      kept(kMesh + "unreduced, metadata={op_name=\"x\"}}"),
+      kept(kMesh + "unreduced, metadata={{op_name=\"x\"}}}"),
       kept(kMesh + "manual}"),
       kept("{mesh[], [{}, {}]}"),
-      kept("{maximal_mesh[device_id=5], metadata={op_name=\"x\"}}"),
-      kept(kMesh + "[{'a', ?}, {'b':(2)2}], manual={'b':(1)2}, metadata={op_name=\"x\"}}"),
+      kept("{maximal_mesh[device_id=5], metadata={{op_name=\"x\"}}}"),
+      kept(kMesh + "[{'a', ?}, {'b':(2)2}], manual={'b':(1)2}, "
+                   "metadata={{op_name=\"x\"}}}"),
       {sharded("{mesh[\"a\"=2,'b'=4] [ {\"a\",?},{} ] , replicated={'b'}}"),
        "%p = f32[2,2]{1,0} parameter(0), sharding=" + kMesh + "[{'a', ?}, {}], replicated={'b'}}"},
       {sharded("{devices=[3]0,1}"), "%p = f32[2,2]{1,0} parameter(0), sharding={devices=[3]0,1,0}"},
@@ -127,6 +128,7 @@ TEST_CASE("values in braces have a grammar, and are spaced as XLA does") {
            "statistics={visualizing_index=1,a=2,b=-1.5}"),
       kept("metadata={profile_type={ 1 } ,op_name=\"x\"}",
            "metadata={op_name=\"x\" profile_type={1}}"),
+      kept("metadata={profile_type={} op_name=\"x\"}", "metadata={op_name=\"x\"}"),
       kept("parameter_replication={true,false}", "parameter_replication={true,false}"),
       {exp("{mode=HIGHEST}"), "%e = f32[] exponential(%p), result_accuracy={mode=highest}"},
       {exp("{tolerance={rtol=0.5, ulps=2}}"),
