@@ -73,10 +73,8 @@ inline uint64_t hash_text_wide(std::string_view text) {
 }
 
 /// The same in 32 bits, for tables.
-inline uint32_t hash_text(std::string_view text) {
-  const uint64_t hash = hash_text_wide(text);
-  return static_cast<uint32_t>(hash ^ (hash >> 32));
-}
+inline uint32_t narrowed(uint64_t hash) { return static_cast<uint32_t>(hash ^ (hash >> 32)); }
+inline uint32_t hash_text(std::string_view text) { return narrowed(hash_text_wide(text)); }
 
 /// An open-addressing table from hashes to indices below 2^32 - 1. It grows by itself.
 class IndexTable {

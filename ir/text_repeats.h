@@ -15,7 +15,9 @@ namespace minihlo {
 class TextRepeats {
  public:
   void reserve(size_t texts) { hashes_.reserve(texts); }
-  void add(std::string_view text) { hashes_.push_back(hash_text_wide(text)); }
+  void add(std::string_view text) { add_hash(hash_text_wide(text)); }
+  /// The same of a text whose hash_text_wide() is known.
+  void add_hash(uint64_t hash) { hashes_.push_back(hash); }
   /// False: all texts differ. True: two are equal, or once in 2^40 or so have equal hashes.
   bool any() const;
 

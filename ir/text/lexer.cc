@@ -6,6 +6,10 @@
 #include <charconv>
 #include <cstring>
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #include "ir/element_type.h"
 #include "ir/text_map.h"
 
@@ -38,12 +42,14 @@ Block load_block(const char* place) {
 // How many characters stand before the first for which the comparison said yes; 16 if it did for
 // none.
 size_t first_of(Block found) {
-  typedef uint64_t Halves __attribute__((vector_size(16)));
-  const auto halves = std::bit_cast<Halves>(found);
-  static_assert(std::endian::native == std::endian::little);
-  if (halves[0] != 0) return static_cast<size_t>(std::countr_zero(halves[0])) / 8;
-  if (halves[1] != 0) return static_cast<size_t>(std::countr_zero(halves[1])) / 8 + 8;
-  return sizeof(Block);
+#ifdef __SSE2__
+  const auto bits = static_cast<unsigned>(_mm_movemask_epi8(std::bit_cast<__m128i>(found)));
+  return static_cast<size_t>(std::countr_zero(bits | 1u << sizeof(Block)));
+#else
+  size_t before = 0;
+  while (before < sizeof(Block) && found[before] == 0) ++before;
+  return before;
+#endif
 }
 
 // The offset of the first character at or behind `at` that `stops` says yes for, or the text's end.

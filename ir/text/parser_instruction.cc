@@ -23,12 +23,17 @@ void TextParser::enter_scope(Computation* computation) {
 
 void TextParser::declare(std::string_view name, Instruction* instruction) {
   scope().names.insert(name, instruction);
-  if (!instruction) broken_names_.push_back(name);
+  if (instruction) {
+    instruction_names_.add(name);
+  } else {
+    broken_names_.push_back(name);
+  }
 }
 
 void TextParser::declare(const Draft& draft, Instruction* instruction) {
   if (scope().names.size() != draft.new_names) return declare(draft.name.text, instruction);
-  scope().names.insert_new(draft.name.text, draft.hash, instruction);
+  scope().names.insert_new(draft.name.text, narrowed(draft.hash), instruction);
+  instruction_names_.add(draft.name.text, draft.hash);
 }
 
 bool TextParser::is_declared(std::string_view name) const {
@@ -65,8 +70,8 @@ bool TextParser::parse_instruction() {
         "invalid-name", draft.name.location(),
         fmt::format("expected an instruction's name, and '{}' can't be a name", draft.name.text));
   }
-  draft.hash = hash_text(draft.name.text);
-  const auto* known = scope().names.find(draft.name.text, draft.hash);
+  draft.hash = hash_text_wide(draft.name.text);
+  const auto* known = scope().names.find(draft.name.text, narrowed(draft.hash));
   draft.new_names = known ? std::string_view::npos : scope().names.size();
   if (known) ok = is_free(draft.name);
   if (draft.root && scope().root) {

@@ -281,7 +281,7 @@ void TextParser::finish_module(Computation* marked_entry, Computation* last) {
     module_->set_name(fmt::format("module_{}", module_->entry()->name()));
   }
   // XLA names the computation around a bare instruction before those inside it.
-  make_names_unique(*module_, bare_ ? module_->entry() : nullptr);
+  make_names_unique(*module_, instruction_names_, bare_ ? module_->entry() : nullptr);
 }
 
 }  // namespace minihlo::internal

@@ -33,15 +33,21 @@ size_t end_of_plain_shape(std::string_view text, size_t at) {
   at = skip(text, at + 1, kOfDimensions);
   if (at >= text.size() || text[at] != ']') return text.npos;
   ++at;
-  // Blanks may stand before a layout, too.
-  size_t next = at;
-  while (next < text.size() && (text[next] == ' ' || text[next] == '\n')) ++next;
-  if (next > at && next < text.size() && (text[next] == '{' || text[next] == '/')) return text.npos;
-  if (at + 1 >= text.size() || text[at] != '{') return at;
-  if (text[at + 1] != ':' && (text[at + 1] < '0' || text[at + 1] > '9')) {
-    // A blank may stand before the first number of a layout.
-    return text[at + 1] == ' ' ? text.npos : at;
-  }
+  // Blanks may stand before a layout, and before its first number. Where a body follows instead, a
+  // name or a brace stands there.
+  auto skip_blanks = [&](size_t from) {
+    while (from < text.size() && text[from] <= ' ') ++from;
+    return from;
+  };
+  const size_t brace = skip_blanks(at);
+  if (brace < text.size() && text[brace] == '/') return text.npos;  // a comment
+  if (brace + 1 >= text.size() || text[brace] != '{') return at;
+  const size_t first = skip_blanks(brace + 1);
+  if (first == text.size()) return at;
+  const char c = text[first];
+  if (c == '/' || c == '-') return text.npos;
+  if (c != ':' && (c < '0' || c > '9')) return at;
+  if (first > at + 1) return text.npos;
   while (at < text.size() && text[at] != '}' && text[at] != '\n') ++at;
   return at >= text.size() || text[at] != '}' ? text.npos : at + 1;
 }

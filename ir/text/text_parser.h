@@ -29,6 +29,7 @@
 #include "ir/text/lexer.h"
 #include "ir/text/named_sharding.h"
 #include "ir/text/parser.h"
+#include "ir/text/unique_names.h"
 #include "ir/text/vector_pool.h"
 #include "ir/text_map.h"
 
@@ -53,7 +54,7 @@ class TextParser {
   // What is known of an instruction before it is made.
   struct Draft {
     Token name;
-    uint32_t hash = 0;     // of the name
+    uint64_t hash = 0;     // of the name
     size_t new_names = 0;  // how many names the scope had when this one was not among them
     bool root = false;
     const Shape* shape = nullptr;  // null: not written
@@ -290,6 +291,7 @@ class TextParser {
   TextMap<Computation*> computations_;          // null: had an error
   std::vector<std::unique_ptr<Scope>> scopes_;  // those that are open, then some to use again
   size_t open_scopes_ = 0;
+  NameClashes instruction_names_;                                  // of all that were made
   std::vector<std::string_view> broken_names_;                     // whose definitions had errors
   std::vector<Computation*> finished_;                             // in the order of their ends
   tsl::robin_map<const Instruction*, Instruction*> async_starts_;  // of updates

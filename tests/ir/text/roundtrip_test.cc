@@ -512,6 +512,20 @@ TEST_CASE("bodies that would make a text of any length are named") {
   CHECK(reprinted(text, options).size() < 20'000'000);
 }
 
+TEST_CASE("shapes that are written alike, with and without layouts behind them") {
+  const std::string start =
+      "  p = f32[2,2] parameter(0)\n  a = (f32[2,2]{0,1}) custom-call(p), "
+      "custom_call_target=\"t\"\n  ROOT r = ";
+  for (std::string_view layout : {"{0,1}", " {0,1}", "{ 0,1}", " {\t0,1}", "\t{0,1}", "/*c*/{0,1}",
+                                  " /*c*/ {0,1}", "{/*c*/0,1}", " {\n0,1}"}) {
+    CAPTURE(layout);
+    CHECK(root_line(module_with(start + fmt::format("f32[2,2]{} copy(p)", layout))) ==
+          "%r = f32[2,2]{0,1} copy(%p)");
+  }
+  CHECK(complaints(module_with(start + "f32[2,2]{-1} copy(p)")).find("{-1} does not order") !=
+        std::string::npos);
+}
+
 TEST_CASE("values that are written alike, or almost") {
   // metadata of an instruction, and in a sharding; dimensions of two kinds; groups of two forms.
   std::string text = module_with(
