@@ -110,8 +110,10 @@ bool contains(std::span<const int64_t> list, int64_t value) {
 Result infer_dot(const Context& c) {
   const DotDims dims(c);
   MINIHLO_RETURN_IF_WRONG(check_dot(c, dims));
-  if (c.count() > 2 && !is_sparse(c)) {
-    return fail("dot takes 2 operands, not {}, where sparsity is not given", c.count());
+  // The operands behind the second are the indices of sparse ones, scales and zero points.
+  if (c.count() > 2 && !is_sparse(c) && !c.has(attr::block_scaling_config)) {
+    return fail("dot takes 2 operands, not {}, where neither sparsity nor scales are given",
+                c.count());
   }
   auto type = product_type(c);
   if (!type) return tl::make_unexpected(type.error());

@@ -98,14 +98,16 @@ Instruction* make_dot(Builder& b, Opcode opcode) {
   if (!b.newest() || !b.choices.chance(8) || p.lhs_contracting.empty()) {
     return b.emit(opcode, {lhs, rhs}, attributes);
   }
-  // A sparse operand with its metadata, as XLA writes it, and as it did in 2024.
+  // A sparse operand with its metadata, as XLA writes it, and as it did in 2024; or scales.
+  const int64_t how = b.choices.below(3);
   attributes.push_back(
-      b.choices.chance(50)
+      how == 0
           ? make_attribute(attr::sparsity_config, "{lhs={sparsity=2x4 dimension=1 stride=1 idx=2}}")
-          : make_attribute(attr::sparsity,
-                           b.module.keep_name(fmt::format("L.{}@2:4", p.lhs_contracting[0]))));
-  Instruction* metadata = b.array({ElementType::U16});
-  return b.emit(opcode, {lhs, rhs, metadata}, attributes);
+      : how == 1 ? make_attribute(attr::block_scaling_config, "{rhs={scale_idx=2}}")
+                 : make_attribute(attr::sparsity, b.module.keep_name(fmt::format(
+                                                      "L.{}@2:4", p.lhs_contracting[0]))));
+  Instruction* third = b.array({how == 1 ? ElementType::F8E8M0FNU : ElementType::U16});
+  return b.emit(opcode, {lhs, rhs, third}, attributes);
 }
 
 Instruction* make_ragged_dot(Builder& b, Opcode opcode) {

@@ -43,7 +43,16 @@ constexpr InferenceRow kRows[] = {
      "error: lhs_batch_dims={0} and lhs_contracting_dims={0} both name dimension 0"},
     {"f32[2,3] f32[3,4] f32[1]", "",
      "dot(p0, p1, p2), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
-     "error: dot takes 2 operands, not 3, where sparsity is not given"},
+     "error: dot takes 2 operands, not 3, where neither sparsity nor scales are given"},
+    {"bf16[4,64] bf16[64,8] f8e8m0fnu[4,2] f8e8m0fnu[4,2]", "",
+     "dot(p0, p1, p2, p3), lhs_contracting_dims={1}, rhs_contracting_dims={0}, "
+     "block_scaling_config={lhs={scale_idx=2 zero_idx=3 strides=1x32 steps=1x1}}",
+     "bf16[4,8]{1,0}"},
+    {"bf16[4,32] bf16[64,8] f8e8m0fnu[4,1]", "",
+     "dot(p0, p1, p2), lhs_contracting_dims={1}, rhs_contracting_dims={0}, "
+     "block_scaling_config={lhs={scale_idx=2 strides=1x32 steps=1x1}}",
+     "error: lhs_contracting_dims={1} and rhs_contracting_dims={0}: dimension 1 of operand 0 (%p0, "
+     "bf16[4,32]) and dimension 0 of operand 1 (%p1, bf16[64,8]) differ in size"},
     {"bf16[4,32] bf16[64,8] s8[4,16]", "",
      "dot(p0, p1, p2), lhs_contracting_dims={1}, rhs_contracting_dims={0}, "
      "sparsity_config={lhs={sparsity=2x4 dimension=1 stride=1 idx=2}}",
