@@ -265,7 +265,9 @@ class ModuleWriter {
                   [&](Writer& inner) { write_sharding(inner, *domain->exit); });
     }
     for (const Attribute& attribute : instruction.attributes()) {
-      if (attribute.id == AttributeId::mode) extra_.push_back(&attribute);
+      if (attribute.id == AttributeId::mode || attribute.id == AttributeId::block_scaling_config) {
+        extra_.push_back(&attribute);
+      }
     }
   }
 

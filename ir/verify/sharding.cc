@@ -2,6 +2,7 @@
 // (HloSharding::Validate of xla/hlo/ir/hlo_sharding.cc).
 #include <algorithm>
 
+#include "ir/verify/split.h"
 #include "ir/verify/verification.h"
 
 namespace minihlo::verifier {
@@ -9,67 +10,25 @@ namespace {
 
 using Form = Sharding::Form;
 
-bool is_permutation(std::span<const int64_t> order, size_t rank) {
-  if (order.empty()) return rank <= 1;
-  std::vector<bool> seen(rank, false);
-  for (int64_t axis : order) {
-    if (axis < 0 || axis >= static_cast<int64_t>(rank) || seen[static_cast<size_t>(axis)]) {
-      return false;
-    }
-    seen[static_cast<size_t>(axis)] = true;
-  }
-  return order.size() == rank;
+// That of leaf i of a value; one that is no tuple is that of every leaf.
+const Sharding& leaf(const Sharding& sharding, size_t i) {
+  return sharding.form == Form::kTuple ? *sharding.elements[i] : sharding;
 }
 
-bool is_order(const IotaOrder& iota) {
-  return is_permutation(iota.transpose_perm, iota.reshape_dims.size());
-}
-
-// Whether two tilings name the same devices. What would be listed at length counts as the same.
-bool same_devices(const Sharding& a, const Sharding& b) {
-  constexpr int64_t kWorthListing = int64_t{1} << 14;
-  auto count = [](const Sharding& one) {
-    return one.iota ? one.iota->size() : static_cast<int64_t>(one.devices.size());
-  };
-  auto list = [](const Sharding& one) {
-    if (one.iota) return one.iota->materialize();
-    return std::vector<int64_t>(one.devices.begin(), one.devices.end());
-  };
-  if (count(a) != count(b)) return false;
-  if (count(a) > kWorthListing) return true;
-  if ((a.iota && !is_order(*a.iota)) || (b.iota && !is_order(*b.iota))) return true;
-  return list(a) == list(b);
-}
-
-// The kinds of the tile dimensions that split no dimension of the array.
-std::vector<Sharding::Subgroup> subgroups(const Sharding& sharding) {
-  if (sharding.replicate_last) return {Sharding::Subgroup::kReplicated};
-  return {sharding.last_tile_dims.begin(), sharding.last_tile_dims.end()};
-}
-
-bool same_iota(const IotaOrder* a, const IotaOrder* b) {
-  return a && b && std::ranges::equal(a->reshape_dims, b->reshape_dims) &&
-         std::ranges::equal(a->transpose_perm, b->transpose_perm);
-}
-
+// Both fit the shapes of values that have as many leaves.
 bool same_sharding(const Sharding& a, const Sharding& b) {
-  if (a.form != b.form || a.elements.size() != b.elements.size()) return false;
-  switch (a.form) {
-    case Form::kMaximal:
-      return a.device == b.device;
-    case Form::kTiled:
-      return std::ranges::equal(a.tile_dims, b.tile_dims) && subgroups(a) == subgroups(b) &&
-             (same_iota(a.iota, b.iota) || same_devices(a, b));
-    case Form::kTuple:
-      for (size_t i = 0; i < a.elements.size(); ++i) {
-        if (!same_sharding(*a.elements[i], *b.elements[i])) return false;
-      }
-      return true;
-    case Form::kNamed:
-      return a.named == b.named;
-    default:
-      return true;
+  const bool tuples = a.form == Form::kTuple && b.form == Form::kTuple;
+  if (tuples && a.elements.size() != b.elements.size()) return false;
+  const size_t count = a.form == Form::kTuple   ? a.elements.size()
+                       : b.form == Form::kTuple ? b.elements.size()
+                                                : 1;
+  for (size_t i = 0; i < count; ++i) {
+    const Sharding& one = leaf(a, i);
+    const Sharding& other = leaf(b, i);
+    if (one.form == Form::kTuple || other.form == Form::kTuple) return false;
+    if (!same_split(one, other)) return false;
   }
+  return true;
 }
 
 class Shardings {
@@ -106,36 +65,37 @@ class Shardings {
 
  private:
   std::string wrong_with(const Sharding& sharding, const Shape* shape) {
-    if (sharding.form != Form::kTuple) return wrong_with_one(sharding, shape);
+    const bool listed = sharding.form == Form::kTuple;
     if (!shape->is_tuple()) {
+      if (!listed) return wrong_with_one(sharding, shape);
       return fmt::format("it lists {} shardings, but {} is no tuple", sharding.elements.size(),
                          to_string(shape, false));
     }
     const auto count = static_cast<size_t>(shape->leaf_count());
-    if (count == 0 && sharding.elements.size() <= 1) return "";
-    if (count != sharding.elements.size()) {
+    if (count == 0 && (!listed || sharding.elements.size() <= 1)) return "";
+    if (listed && count != sharding.elements.size()) {
       return fmt::format("it lists {} shardings, but the shape has {} leaves",
                          sharding.elements.size(), count);
     }
+    // One that says no more than a kind fits all leaves or none.
+    if (!listed && split_of(sharding).whole) return wrong_with_one(sharding, nullptr);
     const std::vector<const Shape*> leaves = leaf_shapes(shape);
     for (size_t i = 0; i < leaves.size(); ++i) {
-      if (std::string wrong = wrong_with_one(*sharding.elements[i], leaves[i]); !wrong.empty()) {
+      if (std::string wrong = wrong_with_one(leaf(sharding, i), leaves[i]); !wrong.empty()) {
         return fmt::format("of leaf {}, {}", i, wrong);
       }
     }
     return "";
   }
 
+  // The shape counts only where the sharding tiles it.
   std::string wrong_with_one(const Sharding& sharding, const Shape* shape) {
     if (sharding.form == Form::kTuple) return "it is a tuple within a tuple";
-    if (shape->is_tuple() && (sharding.form == Form::kTiled || sharding.form == Form::kNamed)) {
-      return fmt::format("it is that of one array, but {} is a tuple", to_string(shape, false));
+    if (!has_sound_order(sharding)) return "T(...) is no permutation of its axes";
+    const Split split = split_of(sharding);
+    if (split.whole) {
+      return *split.whole == Form::kMaximal ? wrong_with_device(split.device) : "";
     }
-    if (sharding.form == Form::kMaximal) return wrong_with_device(sharding.device);
-    if (sharding.form != Form::kTiled) return "";
-    if (sharding.iota && !is_order(*sharding.iota)) return "T(...) is no permutation of its axes";
-    const int64_t count =
-        sharding.iota ? sharding.iota->size() : static_cast<int64_t>(sharding.devices.size());
     for (int64_t device : sharding.devices) {
       if (std::string wrong = wrong_with_device(device); !wrong.empty()) return wrong;
     }
@@ -144,17 +104,18 @@ class Shardings {
     if (auto twice = std::ranges::adjacent_find(seen_); twice != seen_.end()) {
       return fmt::format("it names device {} twice", *twice);
     }
-    if (count == 1) return "";
-    const int64_t tiled = static_cast<int64_t>(sharding.tile_dims.size()) -
-                          (sharding.replicate_last ? 1 : 0) -
-                          static_cast<int64_t>(sharding.last_tile_dims.size());
+    if (split.devices == 1) {
+      // XLA reads a list of one device as {maximal device=N}.
+      return sharding.iota ? "it tiles for a single device, as {replicated} would say" : "";
+    }
+    const auto tiled = static_cast<int64_t>(split.tiles.size());
     const int64_t rank = shape->is_array() ? shape->rank() : 0;
     if (tiled != rank) {
       return fmt::format("it tiles {} dimensions, but {} has {}", tiled, to_string(shape, false),
                          rank);
     }
-    if (devices_ && count != *devices_) {
-      return fmt::format("it names {} devices, but there are {}", count, *devices_);
+    if (devices_ && split.devices != *devices_) {
+      return fmt::format("it names {} devices, but there are {}", split.devices, *devices_);
     }
     return "";
   }

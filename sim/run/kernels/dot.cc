@@ -57,7 +57,7 @@ KernelResult pack(KernelCall& call, Side& side, int64_t width, int64_t block) {
 KernelResult dot_kernel(KernelCall& call) {
   const Instruction& dot = call.instruction;
   if (call.operands.size() != 2) {
-    return tl::unexpected(Stop::unsupported("sparse dot", "a dot of sparse operands"));
+    return tl::unexpected(Stop::unsupported("sparse dot", "a dot of sparse or scaled operands"));
   }
   const ElementType type = contraction_type(dot.shape()->element_type());
   const int64_t width = info(type).bytes;

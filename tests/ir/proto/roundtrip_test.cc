@@ -202,6 +202,8 @@ TEST_CASE("proto: attributes of opcodes") {
            "operand_precision={highest,default}, algorithm=dot_bf16_bf16_f32_x3",
            "dot(a, a), lhs_batch_dims={0}, lhs_contracting_dims={1}, rhs_batch_dims={0}, "
            "rhs_contracting_dims={1}, operand_precision={HIGH,packed_nibble}",
+           "dot(a, a, v), lhs_contracting_dims={1}, rhs_contracting_dims={0}, "
+           "block_scaling_config={lhs={scale_idx=2 zero_idx=3 strides=1x32 steps=1x1}}",
            "ragged-dot(a, a, v), lhs_contracting_dims={1}, rhs_contracting_dims={1}, "
            "lhs_ragged_dims={0}, rhs_group_dims={0}",
            "convolution(x, k), window={size=3x3 stride=2x2 pad=1_1x0_0 lhs_dilate=1x2 "
