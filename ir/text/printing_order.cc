@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "ir/text/printer.h"
+
 namespace minihlo::internal {
 
 std::vector<const Instruction*> printing_order(const Computation& computation) {
@@ -86,6 +88,15 @@ std::vector<const Computation*> printing_order(const Module& module) {
   return order;
 }
 
+namespace {
+
+// What was read from text once is shared; what was read from another form is there twice.
+bool say_the_same(const Attribute& one, const Attribute& other) {
+  return (one.data == other.data && one.size == other.size) || print_text(one) == print_text(other);
+}
+
+}  // namespace
+
 const Instruction* sugared_operation(const Instruction& start) {
   if (start.opcode() != Opcode::kAsyncStart) return nullptr;
   const Computation* computation = start.get(attr::calls);
@@ -138,7 +149,7 @@ const Instruction* sugared_operation(const Instruction& start) {
     const Attribute* inner = find_attribute(root->attributes(), use.id);
     if (!inner || use.id == AttributeId::result_accuracy) continue;
     const Attribute* outer = find_attribute(start.attributes(), use.id);
-    if (!outer || outer->data != inner->data || outer->size != inner->size) return nullptr;
+    if (!outer || !say_the_same(*outer, *inner)) return nullptr;
   }
   return root;
 }

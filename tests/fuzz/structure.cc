@@ -79,7 +79,12 @@ std::string structure(std::string_view input) {
   if (std::string wrong = verified(*made.module); !wrong.empty()) {
     return wrong + print_text(*made.module);
   }
-  return kept_by_all_forms(*made.module);
+  if (std::string wrong = kept_by_all_forms(*made.module); !wrong.empty()) return wrong;
+  // A module that was read from text has more in common with itself than one that was made.
+  Diagnostics diagnostics;
+  const auto text = Source::from_string("text", print_text(*made.module));
+  const std::unique_ptr<Module> read = parse_text(text, diagnostics);
+  return read ? kept_by_all_forms(*read) : diagnostics.to_string();
 }
 
 }  // namespace minihlo::fuzz

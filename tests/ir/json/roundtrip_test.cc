@@ -143,6 +143,7 @@ TEST_CASE("JSON: attributes of each kind") {
            "f32[16,8] all-gather(a), dimensions={0}, replica_groups={{0,1},{2,3}}",
            "f32[8,8] call(a), to_apply={ ROOT p = f32[8,8] parameter(0) }",
            "((f32[8,8]), f32[8,8], u32[]) negate-start(a), async_execution_thread=\"t\"",
+           "((f32[8,8]), f32[8,8], u32[]) negate-start(a), metadata={op_name=\"x\"}",
        }) {
     check_kept(module_with(a + "ROOT r = " + root));
   }

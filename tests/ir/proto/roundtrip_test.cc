@@ -308,6 +308,8 @@ ENTRY e {
            "r = f32[] custom-call(z), custom_call_target=\"t\", called_computations={g, f}",
            "b = ((f32[]), f32[], s32[]) call-start(z), to_apply=g\n"
            "u = ((f32[]), f32[], s32[]) call-update(b)\nr = f32[] call-done(u)",
+           "b = ((f32[]), f32[], s32[]) call-start(z), to_apply=g, "
+           "frontend_attributes={a=\"1\"}, metadata={op_name=\"x\"}\nr = f32[] call-done(b)",
            "b = ((f32[]), f32[], s32[]) async-start(z), async_execution_thread=\"w\", calls=g\n"
            "r = f32[] async-done(b)",
        }) {
