@@ -1,5 +1,5 @@
-// Parsing, verifying and printing HLO text, and the JSON form of the same: a table of speed and
-// memory.
+// Parsing, verifying and printing HLO text, and the other forms of the same modules: a table of
+// speed and memory.
 //
 //   minihlo-text-bench [--quick] [FILE]...
 //
@@ -23,6 +23,8 @@
 #include <fmt/format.h>
 
 #include "ir/json/module_json.h"
+#include "ir/proto/proto_reader.h"
+#include "ir/proto/proto_writer.h"
 #include "ir/text/parser.h"
 #include "ir/text/printer.h"
 #include "ir/verifier.h"
@@ -63,7 +65,8 @@ namespace {
 struct Figures {
   size_t instructions = 0;
   double held = 0, peak = 0;  // bytes of memory a byte of text
-  std::vector<double> parse, verify, check, print, json_in, json_out;  // seconds
+  // Seconds.
+  std::vector<double> parse, verify, check, print, json_in, json_out, proto_in, proto_out;
 };
 
 double median(std::vector<double>& values) {
@@ -116,16 +119,27 @@ std::optional<Figures> measure(const std::string& path, double limit) {
       return std::nullopt;
     }
     figures.print.push_back(seconds([&] { text = print_text(*module); }));
-    figures.json_out.push_back(seconds([&] { text = print_json(*module); }));
-    auto json = Source::from_string("module.json", std::move(text));
-    Diagnostics json_diagnostics(json);
-    figures.json_in.push_back(seconds([&] { module = parse_json(json, json_diagnostics); }));
-    if (!module) {
-      fmt::print(stderr, "{}", json_diagnostics.to_string());
+    figures.instructions = module->instruction_count();
+    // Writes the module in a form, drops it, and reads it again.
+    auto other_form = [&](std::vector<double>& out, std::vector<double>& in, auto write,
+                          auto read) {
+      out.push_back(seconds([&] { text = write(*module); }));
+      module.reset();
+      auto written = Source::from_string("module", std::move(text));
+      Diagnostics of_form(written);
+      in.push_back(seconds([&] { module = read(written, of_form, {}); }));
+      if (!module) fmt::print(stderr, "{}", of_form.to_string());
+      return module != nullptr;
+    };
+    auto to_proto = [](const Module& from) {
+      Diagnostics of_writing;
+      return print_proto(from, of_writing);
+    };
+    if (!other_form(figures.json_out, figures.json_in, print_json, parse_json) ||
+        !other_form(figures.proto_out, figures.proto_in, to_proto, parse_proto)) {
       return std::nullopt;
     }
     figures.check.push_back(figures.parse.back() + figures.verify.back());
-    figures.instructions = module->instruction_count();
   }
   return figures;
 }
@@ -150,12 +164,13 @@ void report(std::string_view name, const std::string& path, double limit) {
   const double bytes = static_cast<double>(std::filesystem::file_size(path));
   const double count = static_cast<double>(std::max<size_t>(figures->instructions, 1));
   const double check = median(figures->check);
-  fmt::print(
-      "{:<32} {:6.1f} {:8} {:7.0f} {:7.0f} {:7.0f} {:7.0f} {:7.0f} {:7.0f} {:8.0f} {:6.2f} {:6.2f}",
-      name, bytes / 1e6, figures->instructions, bytes / 1e6 / median(figures->parse),
-      bytes / 1e6 / median(figures->verify), bytes / 1e6 / check,
-      bytes / 1e6 / median(figures->print), bytes / 1e6 / median(figures->json_in),
-      bytes / 1e6 / median(figures->json_out), check / count * 1e9, figures->peak, figures->held);
+  fmt::print("{:<32} {:6.1f} {:8}", name, bytes / 1e6, figures->instructions);
+  for (std::vector<double>* times :
+       {&figures->parse, &figures->verify, &figures->check, &figures->print, &figures->json_in,
+        &figures->json_out, &figures->proto_in, &figures->proto_out}) {
+    fmt::print(" {:7.0f}", bytes / 1e6 / median(*times));
+  }
+  fmt::print(" {:8.0f} {:6.2f} {:6.2f}", check / count * 1e9, figures->peak, figures->held);
   if (std::optional<double> xla = xla_seconds(path)) {
     fmt::print(" {:8.0f} {:6.1f}", *xla / count * 1e9, *xla / check);
   }
@@ -177,12 +192,14 @@ int run(const std::vector<std::string>& arguments) {
     }
   }
   const double limit = quick ? 0.2 : 1;
-  fmt::print("{:<32} {:>6} {:>8} {:>47} {:>8} {:>13}\n", "", "", "", "MB of text/s", "check",
+  fmt::print("{:<32} {:>6} {:>8} {:>63} {:>8} {:>13}\n", "", "", "", "MB of text/s", "check",
              "memory/text");
-  fmt::print(
-      "{:<32} {:>6} {:>8} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>8} {:>6} {:>6} {:>8} {:>6}\n",
-      "module", "MB", "instr.", "parse", "verify", "check", "print", "json in", "json out",
-      "ns/inst", "peak", "held", "XLA ns", "times");
+  fmt::print("{:<32} {:>6} {:>8}", "module", "MB", "instr.");
+  for (const char* column :
+       {"parse", "verify", "check", "print", "json in", "out", "pb in", "out"}) {
+    fmt::print(" {:>7}", column);
+  }
+  fmt::print(" {:>8} {:>6} {:>6} {:>8} {:>6}\n", "ns/inst", "peak", "held", "XLA ns", "times");
   const std::filesystem::path folder =
       std::filesystem::temp_directory_path() / fmt::format("minihlo-bench-{}", getpid());
   std::filesystem::create_directories(folder);
