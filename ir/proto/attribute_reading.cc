@@ -5,8 +5,7 @@
 #include <fmt/format.h>
 
 #include "ir/proto/braced.h"
-#include "ir/proto/dimension_labels.h"
-#include "ir/proto/words.h"
+#include "ir/proto/enums.h"
 #include "ir/text/strings.h"
 
 namespace minihlo::proto {

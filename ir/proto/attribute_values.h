@@ -35,4 +35,18 @@ void write_aliases(Writer& out, Field field, std::span<const Alias> list);
 bool read_donors(Reading& reading, const Message& in, Field field, std::span<const Donor>& list);
 void write_donors(Writer& out, Field field, std::span<const Donor> list);
 
+// dimension_values.cc
+
+/// dim_labels=b01f_01io->b01f and ConvolutionDimensionNumbers. Writing is false, and nothing is
+/// written, where the labels are not well-formed.
+bool read_dim_labels(const Message& in, std::string& text);
+bool write_dim_labels(Writer& out, Field field, std::string_view text);
+
+/// slice_sizes={{1,2},{3,4}} of in-place permutes, which messages keep as one list: the list cut
+/// into the sizes of each slice, as many as the input, or the input's elements in turn, have
+/// dimensions. What does not come out even is one slice.
+std::span<const std::span<const int64_t>> split_slice_sizes(Arena& arena,
+                                                            std::span<Instruction* const> operands,
+                                                            std::span<const int64_t> sizes);
+
 }  // namespace minihlo::proto

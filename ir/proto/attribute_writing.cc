@@ -3,8 +3,7 @@
 #include <charconv>
 
 #include "ir/proto/braced.h"
-#include "ir/proto/dimension_labels.h"
-#include "ir/proto/words.h"
+#include "ir/proto/enums.h"
 
 namespace minihlo::proto {
 namespace {

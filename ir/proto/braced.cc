@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "ir/proto/enums.h"
 #include "ir/proto/origins.h"
-#include "ir/proto/words.h"
 
 namespace minihlo::proto {
 namespace {

@@ -9,7 +9,6 @@
 #include "ir/proto/attribute_fields.h"
 #include "ir/proto/attribute_values.h"
 #include "ir/proto/module_reading.h"
-#include "ir/proto/slice_sizes.h"
 #include "ir/text/strings.h"
 
 namespace minihlo::proto {

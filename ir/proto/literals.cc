@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "ir/proto/element_types.h"
+#include "ir/proto/enums.h"
 #include "ir/proto/reading.h"
 #include "ir/proto/writing.h"
 

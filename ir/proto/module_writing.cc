@@ -5,7 +5,6 @@
 #include "ir/proto/attribute_values.h"
 #include "ir/proto/braced.h"
 #include "ir/proto/proto_writer.h"
-#include "ir/proto/slice_sizes.h"
 #include "ir/proto/writing.h"
 
 namespace minihlo::proto {

@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
+#include "ir/proto/enums.h"
 #include "ir/proto/meshes.h"
 #include "ir/proto/reading.h"
-#include "ir/proto/words.h"
 #include "ir/proto/writing.h"
 #include "ir/row_major.h"
 #include "ir/text/lexer.h"

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "ir/proto/words.h"
+#include "ir/proto/enums.h"
 #include "ir/text/printer.h"
 #include "ir/text/strings.h"
 

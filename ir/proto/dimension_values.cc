@@ -1,8 +1,12 @@
-#include "ir/proto/dimension_labels.h"
+// Values that text and messages lay out in different ways: the labels of a convolution's
+// dimensions, the sizes of slices.
+#include <algorithm>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "ir/dim_labels.h"
+#include "ir/proto/attribute_values.h"
 
 namespace minihlo::proto {
 namespace {
@@ -76,6 +80,27 @@ bool write_dim_labels(Writer& out, Field field, std::string_view text) {
     }
   });
   return true;
+}
+
+std::span<const std::span<const int64_t>> split_slice_sizes(Arena& arena,
+                                                            std::span<Instruction* const> operands,
+                                                            std::span<const int64_t> sizes) {
+  std::vector<size_t> ranks;
+  if (!operands.empty()) {
+    for (const Shape* leaf : leaf_shapes(operands[0]->shape())) {
+      ranks.push_back(static_cast<size_t>(leaf->rank()));
+    }
+  }
+  const bool cuts = std::any_of(ranks.begin(), ranks.end(), [](size_t rank) { return rank > 0; });
+  std::vector<std::span<const int64_t>> lists;
+  std::span<const int64_t> rest = sizes;
+  for (size_t i = 0; cuts && !rest.empty(); i = (i + 1) % ranks.size()) {
+    if (ranks[i] > rest.size()) break;
+    lists.push_back(rest.first(ranks[i]));
+    rest = rest.subspan(ranks[i]);
+  }
+  if (!rest.empty()) lists.assign(1, sizes);
+  return arena.copy(lists);
 }
 
 }  // namespace minihlo::proto
