@@ -1,7 +1,6 @@
 // The rules of the house that a compiler does not check.
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <sstream>
 #include <string>
@@ -19,12 +18,7 @@ namespace fs = std::filesystem;
 
 const fs::path& kRoot = testing::source_folder();
 
-std::string read(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
+using testing::read_file;
 
 std::vector<std::string> lines(const std::string& text) {
   std::vector<std::string> result;
@@ -52,7 +46,7 @@ std::string name(const fs::path& path) { return path.lexically_relative(kRoot).s
 std::vector<std::string> includes(std::string_view folder, std::vector<std::string_view> others) {
   std::vector<std::string> found;
   each_source(folder, [&](const fs::path& path) {
-    for (const std::string& line : lines(read(path))) {
+    for (const std::string& line : lines(read_file(path))) {
       for (std::string_view other : others) {
         if (line.starts_with("#include \"" + std::string(other) + "/")) {
           found.push_back(name(path) + ": " + line);
@@ -83,7 +77,7 @@ TEST_CASE("architecture: the libraries for arguments and JSON stay out of the la
   std::vector<std::string> found;
   for (std::string_view folder : {"ir", "passes", "sim"}) {
     each_source(folder, [&](const fs::path& path) {
-      for (const std::string& line : lines(read(path))) {
+      for (const std::string& line : lines(read_file(path))) {
         if (line.starts_with("#include <CLI/")) found.push_back(name(path) + ": " + line);
         if (line.starts_with("#include <nlohmann/json.hpp") && path.extension() == ".h") {
           found.push_back(name(path) + ": " + line);
@@ -98,7 +92,7 @@ TEST_CASE("architecture: no file is longer than 600 lines") {
   std::vector<std::string> found;
   for (std::string_view folder : kFolders) {
     each_source(folder, [&](const fs::path& path) {
-      size_t count = lines(read(path)).size();
+      size_t count = lines(read_file(path)).size();
       if (count > 600) found.push_back(name(path) + ": " + std::to_string(count));
     });
   }
@@ -110,7 +104,7 @@ TEST_CASE("architecture: every .cc file is listed in the meson.build of its fold
   for (std::string_view folder : kFolders) {
     each_source(folder, [&](const fs::path& path) {
       if (path.extension() != ".cc") return;
-      std::string list = read(path.parent_path() / "meson.build");
+      std::string list = read_file(path.parent_path() / "meson.build");
       if (list.find("'" + path.filename().string() + "'") == std::string::npos) {
         found.push_back(name(path));
       }
@@ -123,7 +117,8 @@ TEST_CASE("architecture: every header protects itself from being included twice"
   std::vector<std::string> found;
   for (std::string_view folder : kFolders) {
     each_source(folder, [&](const fs::path& path) {
-      if (path.extension() == ".h" && read(path).find("\n#pragma once\n") == std::string::npos) {
+      if (path.extension() == ".h" &&
+          read_file(path).find("\n#pragma once\n") == std::string::npos) {
         found.push_back(name(path));
       }
     });

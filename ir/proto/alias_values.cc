@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "ir/proto/attribute_values.h"
+#include "ir/proto/structures.h"
 
 namespace minihlo::proto {
 namespace {
@@ -81,25 +82,13 @@ void write_aliases(Writer& out, Field field, std::span<const Alias> list) {
 
 bool read_donors(Reading& reading, const Message& in, Field field, std::span<const Donor>& list) {
   std::vector<Donor> donors;
-  if (!in.each(field, [&](const Message& entry) {
-        Donor& donor = donors.emplace_back(Donor{});
-        donor.parameter = entry.integer(BufferDonorEntryProto::parameter_number);
-        return read_index(reading, entry, BufferDonorEntryProto::parameter_shape_index,
-                          donor.index);
-      })) {
-    return false;
-  }
+  if (!read_structures(reading, in, field, donors)) return false;
   list = reading.arena.copy(donors);
   return true;
 }
 
 void write_donors(Writer& out, Field field, std::span<const Donor> list) {
-  for (const Donor& donor : list) {
-    out.message(field, [&](Writer& entry) {
-      entry.integer(BufferDonorEntryProto::parameter_number, donor.parameter);
-      entry.integers<int64_t>(BufferDonorEntryProto::parameter_shape_index, donor.index);
-    });
-  }
+  write_structures(out, field, list);
 }
 
 }  // namespace minihlo::proto

@@ -6,6 +6,7 @@
 
 #include "ir/proto/braced.h"
 #include "ir/proto/enums.h"
+#include "ir/proto/structures.h"
 #include "ir/text/strings.h"
 
 namespace minihlo::proto {
@@ -93,26 +94,11 @@ bool read_sparsity(Reading& reading, const Message& in, Field field, Attribute& 
   return true;
 }
 
-bool read_window(Reading& reading, const Message& in, Attribute& value) {
-  std::vector<minihlo::WindowDimension> dims;
-  if (!in.each(Window::dimensions, [&](const Message& one) {
-        auto positive = [&](Field field) {
-          const int64_t number = one.integer(field);
-          return number == 0 ? 1 : number;
-        };
-        minihlo::WindowDimension& dim = dims.emplace_back();
-        dim.size = one.integer(WindowDimension::size);
-        dim.stride = positive(WindowDimension::stride);
-        dim.padding_low = one.integer(WindowDimension::padding_low);
-        dim.padding_high = one.integer(WindowDimension::padding_high);
-        dim.base_dilation = positive(WindowDimension::base_dilation);
-        dim.window_dilation = positive(WindowDimension::window_dilation);
-        dim.reversal = one.boolean(WindowDimension::window_reversal);
-        return true;
-      })) {
-    return false;
-  }
-  set_range(value, reading.arena.copy(dims));
+template <class T>
+bool read_list(Reading& reading, const Message& in, Field field, Attribute& value) {
+  std::vector<T> list;
+  if (!read_structures(reading, in, field, list)) return false;
+  set_range(value, reading.arena.copy(list));
   return true;
 }
 
@@ -166,49 +152,18 @@ bool read_value(Reading& reading, const Message& in, Field field, AttributeId id
       set_range(value, flags);
       return true;
     }
-    case AttributeKind::kPairs: {
-      std::vector<minihlo::SourceTarget> pairs;
-      if (!in.each(field, [&](const Message& pair) {
-            pairs.push_back(
-                {pair.integer(SourceTarget::source), pair.integer(SourceTarget::target)});
-            return true;
-          })) {
-        return false;
-      }
-      set_range(value, reading.arena.copy(pairs));
-      return true;
-    }
-    case AttributeKind::kSlice: {
-      std::vector<SliceDimension> dims;
-      if (!in.each(field, [&](const Message& one) {
-            dims.push_back({one.integer(SliceDimensions::start),
-                            one.integer(SliceDimensions::limit),
-                            one.integer(SliceDimensions::stride)});
-            return true;
-          })) {
-        return false;
-      }
-      set_range(value, reading.arena.copy(dims));
-      return true;
-    }
-    case AttributeKind::kPadding: {
-      std::vector<PaddingDimension> dims;
-      if (!in.each(field, [&](const Message& config) {
-            return config.each(PaddingConfig::dimensions, [&](const Message& one) {
-              dims.push_back({one.integer(PaddingConfigDimension::edge_padding_low),
-                              one.integer(PaddingConfigDimension::edge_padding_high),
-                              one.integer(PaddingConfigDimension::interior_padding)});
-              return true;
-            });
-          })) {
-        return false;
-      }
-      set_range(value, reading.arena.copy(dims));
-      return true;
-    }
+    case AttributeKind::kPairs:
+      return read_list<minihlo::SourceTarget>(reading, in, field, value);
+    case AttributeKind::kSlice:
+      return read_list<SliceDimension>(reading, in, field, value);
+    case AttributeKind::kPadding:
+      return in.each(field, [&](const Message& config) {
+        return read_list<PaddingDimension>(reading, config, PaddingConfig::dimensions, value);
+      });
     case AttributeKind::kWindow:
-      return in.each(field,
-                     [&](const Message& window) { return read_window(reading, window, value); });
+      return in.each(field, [&](const Message& window) {
+        return read_list<minihlo::WindowDimension>(reading, window, Window::dimensions, value);
+      });
     case AttributeKind::kDimLabels:
       return in.each(field, [&](const Message& dims) {
         std::string text;

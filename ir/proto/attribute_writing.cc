@@ -4,6 +4,7 @@
 
 #include "ir/proto/braced.h"
 #include "ir/proto/enums.h"
+#include "ir/proto/structures.h"
 
 namespace minihlo::proto {
 namespace {
@@ -43,20 +44,6 @@ bool write_sparsity(Writer& out, Field field, std::string_view text) {
     });
   }
   return true;
-}
-
-void write_window(Writer& out, std::span<const minihlo::WindowDimension> dims) {
-  for (const minihlo::WindowDimension& dim : dims) {
-    out.message(Window::dimensions, [&](Writer& one) {
-      one.integer(WindowDimension::size, dim.size);
-      one.integer(WindowDimension::stride, dim.stride);
-      one.integer(WindowDimension::padding_low, dim.padding_low);
-      one.integer(WindowDimension::padding_high, dim.padding_high);
-      one.integer(WindowDimension::window_dilation, dim.window_dilation);
-      one.integer(WindowDimension::base_dilation, dim.base_dilation);
-      one.integer(WindowDimension::window_reversal, dim.reversal);
-    });
-  }
 }
 
 bool fits(FieldKind kind, int64_t value) {
@@ -128,37 +115,21 @@ bool write_value(Writing& writing, Writer& out, Field field, const Attribute& va
       out.integers<bool>(field, value_of<std::span<const bool>>(value));
       return true;
     case AttributeKind::kPairs:
-      for (const minihlo::SourceTarget& pair :
-           value_of<std::span<const minihlo::SourceTarget>>(value)) {
-        out.message(field, [&](Writer& one) {
-          one.integer(SourceTarget::source, pair.source);
-          one.integer(SourceTarget::target, pair.target);
-        });
-      }
+      write_structures(out, field, value_of<std::span<const minihlo::SourceTarget>>(value));
       return true;
     case AttributeKind::kSlice:
-      for (const SliceDimension& dim : value_of<std::span<const SliceDimension>>(value)) {
-        out.message(field, [&](Writer& one) {
-          one.integer(SliceDimensions::start, dim.start);
-          one.integer(SliceDimensions::limit, dim.limit);
-          one.integer(SliceDimensions::stride, dim.stride);
-        });
-      }
+      write_structures(out, field, value_of<std::span<const SliceDimension>>(value));
       return true;
     case AttributeKind::kPadding:
       out.message(field, [&](Writer& config) {
-        for (const PaddingDimension& dim : value_of<std::span<const PaddingDimension>>(value)) {
-          config.message(PaddingConfig::dimensions, [&](Writer& one) {
-            one.integer(PaddingConfigDimension::edge_padding_low, dim.low);
-            one.integer(PaddingConfigDimension::edge_padding_high, dim.high);
-            one.integer(PaddingConfigDimension::interior_padding, dim.interior);
-          });
-        }
+        write_structures(config, PaddingConfig::dimensions,
+                         value_of<std::span<const PaddingDimension>>(value));
       });
       return true;
     case AttributeKind::kWindow:
       out.message(field, [&](Writer& window) {
-        write_window(window, value_of<std::span<const minihlo::WindowDimension>>(value));
+        write_structures(window, Window::dimensions,
+                         value_of<std::span<const minihlo::WindowDimension>>(value));
       });
       return true;
     case AttributeKind::kDimLabels:

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "ir/proto/reading.h"
+#include "ir/proto/structures.h"
 #include "ir/proto/writing.h"
 #include "ir/text/strings.h"
 
@@ -149,15 +150,8 @@ bool read_stack_frames(Reading& reading, const Message& in) {
   // In text, and so in the IR, the parent's number is one more than here.
   return in.strings(StackFrameIndexProto::file_names, tables.file_names) &&
          in.strings(StackFrameIndexProto::function_names, tables.function_names) &&
-         in.each(StackFrameIndexProto::file_locations,
-                 [&](const Message& row) {
-                   tables.file_locations.push_back(
-                       {row.integer(FileLocation::file_name_id),
-                        row.integer(FileLocation::function_name_id),
-                        row.integer(FileLocation::line), row.integer(FileLocation::end_line),
-                        row.integer(FileLocation::column), row.integer(FileLocation::end_column)});
-                   return true;
-                 }) &&
+         read_structures(reading, in, StackFrameIndexProto::file_locations,
+                         tables.file_locations) &&
          in.each(StackFrameIndexProto::stack_frames, [&](const Message& row) {
            tables.frames.push_back({row.integer(StackFrame::file_location_id),
                                     row.integer(StackFrame::parent_frame_id) + 1});
@@ -172,16 +166,8 @@ void write_stack_frames(Writer& out, const StackFrames& tables) {
   for (std::string_view name : tables.function_names) {
     out.text(StackFrameIndexProto::function_names, name, true);
   }
-  for (const StackFrames::FileLocation& row : tables.file_locations) {
-    out.message(StackFrameIndexProto::file_locations, [&](Writer& inner) {
-      inner.integer(FileLocation::file_name_id, row.file_name_id);
-      inner.integer(FileLocation::function_name_id, row.function_name_id);
-      inner.integer(FileLocation::line, row.line);
-      inner.integer(FileLocation::column, row.column);
-      inner.integer(FileLocation::end_line, row.end_line);
-      inner.integer(FileLocation::end_column, row.end_column);
-    });
-  }
+  write_structures(out, StackFrameIndexProto::file_locations,
+                   std::span<const StackFrames::FileLocation>(tables.file_locations));
   for (const StackFrames::Frame& row : tables.frames) {
     out.message(StackFrameIndexProto::stack_frames, [&](Writer& inner) {
       inner.integer(StackFrame::file_location_id, row.file_location_id);

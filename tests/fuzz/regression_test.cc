@@ -2,8 +2,6 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "tests/fuzz/targets.h"
 #include "tests/paths.h"
@@ -19,11 +17,8 @@ TEST_CASE("fuzzing: inputs that once went wrong do no more") {
     const fs::path folder = testing::data_file("fuzz") / target.name;
     if (!fs::exists(folder)) continue;
     for (const auto& entry : fs::directory_iterator(folder)) {
-      std::ifstream file(entry.path(), std::ios::binary);
-      std::ostringstream input;
-      input << file.rdbuf();
       CAPTURE(entry.path().string());
-      CHECK(target.run(input.str()) == "");
+      CHECK(target.run(testing::read_file(entry.path())) == "");
       ++count;
     }
   }

@@ -12,13 +12,13 @@
 #include <cstring>
 #include <fstream>
 #include <mutex>
-#include <sstream>
 #include <string>
 #include <thread>
 
 #include <fmt/format.h>
 #include <tl/expected.hpp>
 
+#include "tests/paths.h"
 #include "tests/runner/rule_file.h"
 #include "tests/runner/test_file.h"
 
@@ -31,12 +31,7 @@ using std::chrono::steady_clock;
 // Long enough for a slow machine under a sanitizer; what hangs must still end.
 constexpr std::chrono::seconds kTimeout{120};
 
-std::string read(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
+using testing::read_file;
 
 bool write(const fs::path& path, std::string_view text) {
   std::ofstream file(path, std::ios::binary);
@@ -114,8 +109,8 @@ tl::expected<Outcome, std::string> run(const Step& step, const fs::path& tool,
     return tl::unexpected(fmt::format("cannot run {}: {}\n", tool.string(), strerror(failure)));
   }
   tl::expected<int, std::string> code = wait_for(child);
-  if (!code) return tl::unexpected(code.error() + read(error));
-  return Outcome{*code, step.output_full ? "" : read(output), read(error)};
+  if (!code) return tl::unexpected(code.error() + read_file(error));
+  return Outcome{*code, step.output_full ? "" : read_file(output), read_file(error)};
 }
 
 std::string difference(const Step& step, const Outcome& outcome) {
@@ -144,7 +139,7 @@ void expect(Step& step, const Outcome& outcome) {
 
 // What is wrong with a case, or nothing.
 std::string run_case(const fs::path& path, const RunnerOptions& options) {
-  std::string text = read(path);
+  std::string text = read_file(path);
   tl::expected<TestFile, std::string> file = parse_test_file(text);
   if (!file) return fmt::format("  {}\n", file.error());
   TemporaryFolder folder, streams;
@@ -172,7 +167,7 @@ std::string run_case(const fs::path& path, const RunnerOptions& options) {
 
 // Runs the cases of a rule file; what is wrong with them goes to `found`.
 RunnerCounts run_rules(const fs::path& path, const RunnerOptions& options, std::string& found) {
-  std::string text = read(path);
+  std::string text = read_file(path);
   tl::expected<RuleFile, std::string> file = parse_rule_file(text);
   if (!file) {
     found = fmt::format("  {}\n", file.error());

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "ir/proto/attribute_fields.h"
 #include "ir/proto/schema.h"
@@ -16,13 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string read_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 void check_keeps(const std::string& text) {
   CAPTURE(text);
   CHECK(through_proto(text) == reprinted(text));
@@ -33,7 +24,7 @@ TEST_CASE("proto: every module of data/ comes back as it was") {
        fs::recursive_directory_iterator(testing::source_folder() / "data")) {
     if (entry.path().extension() != ".hlo") continue;
     CAPTURE(entry.path().string());
-    const std::string text = read_file(entry.path());
+    const std::string text = testing::read_file(entry.path());
     const bool same = through_proto(text) == reprinted(text);
     CHECK(same);
   }
