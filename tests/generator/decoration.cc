@@ -53,7 +53,9 @@ std::string_view Builder::hostile_text() {
         text += std::string_view("\0\x01\x7f", 3);
         break;
       case 4:
-        text += "\xc3\xa9\xe2\x82\xac\xff";
+        text += "\xc3\xa9\xe2\x82\xac";
+        // XLA writes other bytes than UTF-8, but its protobuf does not read them.
+        if (!oracle()) text += '\xff';
         break;
       case 5:
         text += "*/ // /* 'q' } { ) ( = , %x";
