@@ -33,6 +33,8 @@ class Workers {
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
+  int thread_count() const { return threads_; }
+
   /// Does all of it. Stop::kTime when the deadline passed before the end, Stop::kMemory when the
   /// system had no more memory for what a part needed for itself.
   std::optional<Stop> run(std::span<const Work> works);

@@ -35,6 +35,15 @@ inline int64_t count_of(std::span<const StridedAxis> axes) {
   return count;
 }
 
+/// The offset of the index with number `linear`, in row-major order.
+inline int64_t offset_of(std::span<const StridedAxis> axes, int64_t linear) {
+  int64_t offset = 0;
+  for (size_t i = axes.size(); i-- > 0 && linear > 0; linear /= axes[i].size) {
+    offset += linear % axes[i].size * axes[i].stride;
+  }
+  return offset;
+}
+
 /// The offsets of successive indices, in row-major order.
 class OffsetWalk {
  public:
@@ -62,5 +71,25 @@ class OffsetWalk {
   std::vector<int64_t> index_;
   int64_t offset_ = 0;
 };
+
+/// The offsets of `count` indices from number `first` on, in row-major order.
+inline std::vector<int64_t> offsets_of(std::span<const StridedAxis> axes, int64_t first,
+                                       int64_t count) {
+  std::vector<int64_t> offsets(static_cast<size_t>(count));
+  OffsetWalk walk(axes, first);
+  for (int64_t& offset : offsets) {
+    offset = walk.offset();
+    walk.next();
+  }
+  return offsets;
+}
+
+/// Whether offsets are those of elements that lie side by side.
+inline bool is_run(std::span<const int64_t> offsets) {
+  for (size_t i = 1; i < offsets.size(); ++i) {
+    if (offsets[i] != offsets[0] + static_cast<int64_t>(i)) return false;
+  }
+  return true;
+}
 
 }  // namespace minihlo

@@ -7,10 +7,7 @@
 #include <type_traits>
 
 #include "ir/numbers.h"
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
+#include "sim/run/kernels/contract_vectors.h"
 
 namespace minihlo {
 namespace {
@@ -47,131 +44,36 @@ T add_product(T sum, T a, T b) {
   }
 }
 
+// Rows and columns where vectors are left to the compiler.
+constexpr int64_t kRows = 4, kColumns = 16;
+
 template <class T>
-void tile(int64_t count, const std::byte* left_bytes, const std::byte* right_bytes, bool goes_on,
-          std::byte* sum_bytes) {
+void tile(int64_t used_rows, int64_t count, const std::byte* left_bytes,
+          const std::byte* right_bytes, int64_t right_stride, bool goes_on, std::byte* sum_bytes) {
   const T* left = reinterpret_cast<const T*>(left_bytes);
   const T* right = reinterpret_cast<const T*>(right_bytes);
   T* sums = reinterpret_cast<T*>(sum_bytes);
   int64_t k = 0;
   if (!goes_on) {
-    for (int64_t r = 0; r < kTileRows; ++r) {
-      for (int64_t c = 0; c < kTileColumns; ++c) {
-        sums[r * kTileColumns + c] = count > 0 ? product(left[r], right[c]) : T{};
+    for (int64_t r = 0; r < used_rows; ++r) {
+      for (int64_t c = 0; c < kColumns; ++c) {
+        sums[r * kColumns + c] = count > 0 ? product(left[r], right[c]) : T{};
       }
     }
     k = 1;
   }
   for (; k < count; ++k) {
-    for (int64_t r = 0; r < kTileRows; ++r) {
-      for (int64_t c = 0; c < kTileColumns; ++c) {
-        T& sum = sums[r * kTileColumns + c];
-        sum = add_product(sum, left[k * kTileRows + r], right[k * kTileColumns + c]);
+    for (int64_t r = 0; r < used_rows; ++r) {
+      for (int64_t c = 0; c < kColumns; ++c) {
+        T& sum = sums[r * kColumns + c];
+        sum = add_product(sum, left[k * kRows + r], right[k * right_stride + c]);
       }
     }
   }
 }
 
-#if defined(__x86_64__)
-// The same operations on as many columns at a time as a register holds.
-struct Avx2F32 {
-  using Scalar = float;
-  using Vector = __m256;
-  static constexpr int64_t kLanes = 8;
-  __attribute__((target("avx2,fma"))) static Vector load(const float* p) {
-    return _mm256_loadu_ps(p);
-  }
-  __attribute__((target("avx2,fma"))) static void store(float* p, Vector v) {
-    _mm256_storeu_ps(p, v);
-  }
-  __attribute__((target("avx2,fma"))) static Vector all(const float* p) {
-    return _mm256_broadcast_ss(p);
-  }
-  __attribute__((target("avx2,fma"))) static Vector multiply(Vector a, Vector b) {
-    return _mm256_mul_ps(a, b);
-  }
-  __attribute__((target("avx2,fma"))) static Vector fma(Vector a, Vector b, Vector c) {
-    return _mm256_fmadd_ps(a, b, c);
-  }
-};
-
-struct Avx2F64 {
-  using Scalar = double;
-  using Vector = __m256d;
-  static constexpr int64_t kLanes = 4;
-  __attribute__((target("avx2,fma"))) static Vector load(const double* p) {
-    return _mm256_loadu_pd(p);
-  }
-  __attribute__((target("avx2,fma"))) static void store(double* p, Vector v) {
-    _mm256_storeu_pd(p, v);
-  }
-  __attribute__((target("avx2,fma"))) static Vector all(const double* p) {
-    return _mm256_broadcast_sd(p);
-  }
-  __attribute__((target("avx2,fma"))) static Vector multiply(Vector a, Vector b) {
-    return _mm256_mul_pd(a, b);
-  }
-  __attribute__((target("avx2,fma"))) static Vector fma(Vector a, Vector b, Vector c) {
-    return _mm256_fmadd_pd(a, b, c);
-  }
-};
-
-template <class V>
-__attribute__((target("avx2,fma"))) void avx2_columns(int64_t count, const typename V::Scalar* left,
-                                                      const typename V::Scalar* right, bool goes_on,
-                                                      typename V::Scalar* sums) {
-  typename V::Vector sum[kTileRows][2];
-  int64_t k = 0;
-  if (goes_on) {
-    for (int64_t r = 0; r < kTileRows; ++r) {
-      sum[r][0] = V::load(sums + r * kTileColumns);
-      sum[r][1] = V::load(sums + r * kTileColumns + V::kLanes);
-    }
-  } else {
-    typename V::Vector b0 = V::load(right), b1 = V::load(right + V::kLanes);
-    for (int64_t r = 0; r < kTileRows; ++r) {
-      sum[r][0] = V::multiply(V::all(left + r), b0);
-      sum[r][1] = V::multiply(V::all(left + r), b1);
-    }
-    k = 1;
-  }
-  for (; k < count; ++k) {
-    const typename V::Scalar* row = right + k * kTileColumns;
-    typename V::Vector b0 = V::load(row), b1 = V::load(row + V::kLanes);
-    for (int64_t r = 0; r < kTileRows; ++r) {
-      typename V::Vector a = V::all(left + k * kTileRows + r);
-      sum[r][0] = V::fma(a, b0, sum[r][0]);
-      sum[r][1] = V::fma(a, b1, sum[r][1]);
-    }
-  }
-  for (int64_t r = 0; r < kTileRows; ++r) {
-    V::store(sums + r * kTileColumns, sum[r][0]);
-    V::store(sums + r * kTileColumns + V::kLanes, sum[r][1]);
-  }
-}
-
-template <class V>
-void avx2_tile(int64_t count, const std::byte* left_bytes, const std::byte* right_bytes,
-               bool goes_on, std::byte* sum_bytes) {
-  using T = typename V::Scalar;
-  if (count == 0) return tile<T>(count, left_bytes, right_bytes, goes_on, sum_bytes);
-  const T* left = reinterpret_cast<const T*>(left_bytes);
-  const T* right = reinterpret_cast<const T*>(right_bytes);
-  T* sums = reinterpret_cast<T*>(sum_bytes);
-  for (int64_t column = 0; column < kTileColumns; column += 2 * V::kLanes) {
-    avx2_columns<V>(count, left, right + column, goes_on, sums + column);
-  }
-}
-#endif
-
-bool has_avx2() {
-#if defined(__x86_64__)
-  static const bool has = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  return has;
-#else
-  return false;
-#endif
-}
+template <class T>
+constexpr ContractTile kPortable{kRows, kColumns, tile<T>};
 
 }  // namespace
 
@@ -190,24 +92,27 @@ ElementType contraction_type(ElementType result) {
 
 ContractTile contract_tile(ElementType type) {
 #if defined(__x86_64__)
-  if (has_avx2() && type == ElementType::F32) return avx2_tile<Avx2F32>;
-  if (has_avx2() && type == ElementType::F64) return avx2_tile<Avx2F64>;
+  const bool is_f32 = type == ElementType::F32;
+  if (is_f32 || type == ElementType::F64) {
+    if (__builtin_cpu_supports("avx512f")) return avx512_tile(is_f32);
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return avx2_tile(is_f32);
+  }
 #endif
   switch (type) {
     case ElementType::F32:
-      return tile<float>;
+      return kPortable<float>;
     case ElementType::F64:
-      return tile<double>;
+      return kPortable<double>;
     case ElementType::S32:
-      return tile<int32_t>;
+      return kPortable<int32_t>;
     case ElementType::S64:
-      return tile<int64_t>;
+      return kPortable<int64_t>;
     case ElementType::C64:
-      return tile<std::complex<float>>;
+      return kPortable<std::complex<float>>;
     case ElementType::C128:
-      return tile<std::complex<double>>;
+      return kPortable<std::complex<double>>;
     default:
-      return tile<Pred>;
+      return kPortable<Pred>;
   }
 }
 

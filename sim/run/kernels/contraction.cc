@@ -7,11 +7,10 @@
 
 #include "ir/numbers.h"
 #include "ir/semantics/elementwise_kernels.h"
-#include "sim/run/kernels/contract.h"
+#include "sim/run/kernels/axes.h"
 #include "sim/walk.h"
 
 namespace minihlo {
-namespace {
 
 tl::expected<ElementwiseOp, Stop> conversion(const KernelCall& call, ElementType from,
                                              ElementType to) {
@@ -24,6 +23,8 @@ tl::expected<ElementwiseOp, Stop> conversion(const KernelCall& call, ElementType
   }
   return *op;
 }
+
+namespace {
 
 Work convert_work(const ElementwiseOp& op, const Buffer& from, const Buffer& to, int64_t count) {
   const int64_t from_width = info(op.operand_type(0)).bytes;
@@ -51,21 +52,6 @@ tl::expected<Buffer, Stop> converted_operand(KernelCall& call, size_t i, Element
   return result;
 }
 
-void store_tile(ElementType type, const std::byte* sums, int64_t rows, int64_t columns_used,
-                std::byte* result, int64_t columns) {
-  dispatch(type, [&]<class T>(std::type_identity<T>) {
-    if constexpr (!IsMiniFloat<T>::value && !IsNarrowInt<T>::value) {
-      const T* from = reinterpret_cast<const T*>(sums);
-      T* to = reinterpret_cast<T*>(result);
-      for (int64_t r = 0; r < rows; ++r) {
-        for (int64_t c = 0; c < columns_used; ++c) {
-          to[r * columns + c] = elementwise::canonical(from[r * kTileColumns + c]);
-        }
-      }
-    }
-  });
-}
-
 KernelResult convert_result(KernelCall& call, const Buffer& sums, ElementType type) {
   const Shape* shape = call.instruction.shape();
   if (type == shape->element_type()) {
@@ -83,40 +69,71 @@ KernelResult convert_result(KernelCall& call, const Buffer& sums, ElementType ty
   return {};
 }
 
-int64_t panel_count(const MatrixView& view, int64_t block) {
-  return count_of(view.groups) * ((count_of(view.rows) + block - 1) / block);
-}
+namespace {
 
-void pack_panels(const MatrixView& view, const std::byte* from, int64_t width, int64_t block,
-                 int64_t begin, int64_t end, std::byte* panels) {
-  const int64_t rows = count_of(view.rows), depth = count_of(view.depth);
-  const int64_t blocks = (rows + block - 1) / block;
-  std::vector<int64_t> offsets(static_cast<size_t>(block));
-  for (int64_t panel = begin; panel < end; ++panel) {
-    const int64_t group = OffsetWalk(view.groups, panel / blocks).offset();
-    const int64_t first = panel % blocks * block;
-    const int64_t used = std::min(block, rows - first);
-    OffsetWalk row(view.rows, first);
-    bool contiguous = true;
-    for (int64_t i = 0; i < used; ++i, row.next()) {
-      offsets[static_cast<size_t>(i)] = row.offset();
-      contiguous = contiguous && offsets[static_cast<size_t>(i)] == offsets[0] + i;
+template <class T>
+void pack_typed(const std::byte* elements, std::span<const int64_t> outer,
+                std::span<const int64_t> depth, int64_t row_size, std::byte* packed) {
+  const T* from = reinterpret_cast<const T*>(elements);
+  T* to = reinterpret_cast<T*>(packed);
+  const auto used = static_cast<int64_t>(outer.size());
+  const auto count = static_cast<int64_t>(depth.size());
+  if (used < row_size) std::memset(to, 0, static_cast<size_t>(count * row_size) * sizeof(T));
+  if (is_run(outer)) {
+    for (int64_t k = 0; k < count; ++k) {
+      std::memcpy(to + k * row_size, from + outer[0] + depth[static_cast<size_t>(k)],
+                  static_cast<size_t>(used) * sizeof(T));
     }
-    std::byte* to = panels + panel * depth * block * width;
-    OffsetWalk at(view.depth);
-    for (int64_t k = 0; k < depth; ++k, at.next(), to += block * width) {
-      const std::byte* source = from + (group + at.offset()) * width;
-      if (contiguous) {
-        std::memcpy(to, source + offsets[0] * width, static_cast<size_t>(used * width));
+    return;
+  }
+  // Square tiles, so that neither side is walked through with long strides.
+  constexpr int64_t kTile = 16;
+  const bool deep_run = is_run(depth);
+  for (int64_t k = 0; k < count; k += kTile) {
+    const int64_t end = std::min(count, k + kTile);
+    for (int64_t i = 0; i < used; ++i) {
+      const T* row = from + outer[static_cast<size_t>(i)];
+      if (deep_run) {
+        const T* start = row + depth[0];
+        for (int64_t at = k; at < end; ++at) to[at * row_size + i] = start[at];
       } else {
-        for (int64_t i = 0; i < used; ++i) {
-          std::memcpy(to + i * width, source + offsets[static_cast<size_t>(i)] * width,
-                      static_cast<size_t>(width));
+        for (int64_t at = k; at < end; ++at) {
+          to[at * row_size + i] = row[depth[static_cast<size_t>(at)]];
         }
       }
-      std::memset(to + used * width, 0, static_cast<size_t>((block - used) * width));
     }
   }
+}
+
+struct Wide {
+  uint64_t low, high;
+};
+
+}  // namespace
+
+void pack_elements(int64_t bytes, const std::byte* elements, std::span<const int64_t> outer,
+                   std::span<const int64_t> depth, int64_t row_size, std::byte* packed) {
+  switch (bytes) {
+    case 1:
+      return pack_typed<uint8_t>(elements, outer, depth, row_size, packed);
+    case 2:
+      return pack_typed<uint16_t>(elements, outer, depth, row_size, packed);
+    case 4:
+      return pack_typed<uint32_t>(elements, outer, depth, row_size, packed);
+    case 8:
+      return pack_typed<uint64_t>(elements, outer, depth, row_size, packed);
+    default:
+      return pack_typed<Wide>(elements, outer, depth, row_size, packed);
+  }
+}
+
+void canonicalize(ElementType type, int64_t count, std::byte* sums) {
+  dispatch(type, [&]<class T>(std::type_identity<T>) {
+    if constexpr (!IsMiniFloat<T>::value && !IsNarrowInt<T>::value) {
+      T* values = reinterpret_cast<T*>(sums);
+      for (int64_t i = 0; i < count; ++i) values[i] = elementwise::canonical(values[i]);
+    }
+  });
 }
 
 }  // namespace minihlo

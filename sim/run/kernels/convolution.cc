@@ -45,8 +45,7 @@ struct Plan {
   int64_t width;
   ContractTile tile;
   Buffer data, panels, sums;
-  std::vector<StridedAxis> data_spatial;  // strides of the operand's spatial dimensions
-  std::vector<int64_t> data_dims;
+  std::vector<StridedAxis> data_spatial;  // of the operand, merged
   int64_t data_batch_stride, data_feature_stride;
   std::vector<StridedAxis> out_spatial;
   int64_t out_batch_stride, out_feature_stride;
@@ -57,35 +56,48 @@ struct Plan {
   bool batch_groups;
   int64_t group_features;  // output features of a group
   int64_t column_blocks;
+
+  /// Terms of a sum.
+  int64_t term_count() const { return windows.position_count() * depth; }
 };
 
-// Up to kTileRows result positions of one group.
+// Some result positions of one group, as many as a tile has rows.
 class Strip {
  public:
   explicit Strip(const Plan& plan)
       : plan_(plan),
         rank_(plan.windows.rank()),
-        outputs_(kTileRows * rank_),
+        batch_of_(static_cast<size_t>(plan.tile.rows)),
+        outputs_(static_cast<size_t>(plan.tile.rows) * rank_),
         position_(rank_),
-        left_(static_cast<size_t>(plan.depth * kTileRows * plan.width)),
-        sums_(static_cast<size_t>(plan.column_blocks * kTileRows * kTileColumns * plan.width)) {}
+        features_(offsets_of(std::vector<StridedAxis>{{plan.depth, plan.data_feature_stride}}, 0,
+                             plan.depth)),
+        run_positions_(std::max<int64_t>(1, kRunTerms / std::max<int64_t>(1, plan.depth))),
+        left_(static_cast<size_t>(std::min(run_positions_, plan.windows.position_count()) *
+                                  plan.depth * plan.tile.rows * plan.width)),
+        sums_(static_cast<size_t>(plan.column_blocks * plan.tile.rows * plan.tile.columns *
+                                  plan.width)) {}
 
   void run(int64_t group, int64_t first, int64_t rows) {
     for (int64_t r = 0; r < rows; ++r) {
+      batch_of_[static_cast<size_t>(r)] = (first + r) / plan_.positions;
       plan_.windows.output_index((first + r) % plan_.positions, output(r));
     }
     if (all_alike(rows)) {
-      sum(group, first, 0, rows);
+      sum(group, 0, rows);
       store(group, first, 0, rows);
       return;
     }
     for (int64_t r = 0; r < rows; ++r) {
-      sum(group, first, r, r + 1);
+      sum(group, r, r + 1);
       store(group, first, r, r + 1);
     }
   }
 
  private:
+  // Terms that are worked on together.
+  static constexpr int64_t kRunTerms = 512;
+
   int64_t* output(int64_t row) { return outputs_.data() + static_cast<size_t>(row) * rank_; }
 
   // Whether all rows meet the operand at the same positions of the window.
@@ -101,75 +113,79 @@ class Strip {
   }
 
   // The operand's element for a row, at feature 0 of the group; `linear` counts spatial indices.
-  const std::byte* data_at(int64_t group, int64_t item, int64_t linear) const {
-    int64_t batch = item / plan_.positions;
+  int64_t data_offset(int64_t group, int64_t row, int64_t linear) const {
+    int64_t batch = batch_of_[static_cast<size_t>(row)];
     if (plan_.batch_groups) batch += group * plan_.batches;
-    int64_t offset = batch * plan_.data_batch_stride +
-                     (plan_.batch_groups ? 0 : group * plan_.depth * plan_.data_feature_stride) +
-                     OffsetWalk(plan_.data_spatial, linear).offset();
-    return plan_.data.data() + offset * plan_.width;
+    return batch * plan_.data_batch_stride +
+           (plan_.batch_groups ? 0 : group * plan_.depth * plan_.data_feature_stride) +
+           offset_of(plan_.data_spatial, linear);
   }
 
-  void sum(int64_t group, int64_t first, int64_t begin, int64_t end) {
-    const auto width = static_cast<size_t>(plan_.width);
-    const int64_t feature_bytes = plan_.data_feature_stride * plan_.width;
+  // Adds the terms of `count` window positions from `first` on, which stand in left_.
+  void add_run(int64_t group, int64_t rows, int64_t first, int64_t count, bool goes_on) {
+    const ContractTile& tile = plan_.tile;
+    for (int64_t j = 0; j < plan_.column_blocks; ++j) {
+      const int64_t panel = group * plan_.column_blocks + j;
+      const std::byte* right =
+          plan_.panels.data() +
+          (panel * plan_.term_count() + first * plan_.depth) * tile.columns * plan_.width;
+      tile.run(rows, count * plan_.depth, left_.data(), right, tile.columns, goes_on,
+               sums_.data() + j * tile.rows * tile.columns * plan_.width);
+    }
+  }
+
+  void sum(int64_t group, int64_t begin, int64_t end) {
+    std::vector<int64_t> elements(static_cast<size_t>(end - begin));
+    int64_t first = 0, count = 0;  // the run at hand
     bool goes_on = false;
-    auto add = [&](int64_t count, int64_t p) {
-      for (int64_t j = 0; j < plan_.column_blocks; ++j) {
-        const std::byte* right =
-            plan_.panels.data() +
-            (((group * plan_.column_blocks + j) * plan_.windows.position_count() + p) *
-             plan_.depth * kTileColumns) *
-                plan_.width;
-        plan_.tile(count, left_.data(), right, goes_on,
-                   sums_.data() + static_cast<size_t>(j * kTileRows * kTileColumns) * width);
-      }
+    auto flush = [&] {
+      if (count == 0) return;
+      add_run(group, end - begin, first, count, goes_on);
       goes_on = true;
+      count = 0;
     };
-    std::fill(left_.begin(), left_.end(), std::byte{0});
     for (int64_t p = 0; p < plan_.windows.position_count(); ++p) {
       plan_.windows.position_index(p, position_.data());
       bool meets = true;
       for (int64_t r = begin; r < end && meets; ++r) {
         int64_t linear = plan_.windows.element(output(r), position_.data());
         meets = linear >= 0;
-        if (!meets) break;
-        const std::byte* from = data_at(group, first + r, linear);
-        for (int64_t k = 0; k < plan_.depth; ++k) {
-          std::memcpy(left_.data() + static_cast<size_t>(k * kTileRows + r - begin) * width,
-                      from + k * feature_bytes, width);
-        }
+        if (meets) elements[static_cast<size_t>(r - begin)] = data_offset(group, r, linear);
       }
-      if (meets && plan_.depth > 0) add(plan_.depth, p);
+      if (!meets || count == run_positions_) flush();
+      if (!meets) continue;
+      if (count == 0) first = p;
+      pack_elements(plan_.width, plan_.data.data(), elements, features_, plan_.tile.rows,
+                    left_.data() + count * plan_.depth * plan_.tile.rows * plan_.width);
+      ++count;
     }
-    if (!goes_on) add(0, 0);
+    flush();
+    if (!goes_on) std::fill(sums_.begin(), sums_.end(), std::byte{0});
   }
 
   void store(int64_t group, int64_t first, int64_t begin, int64_t end) {
-    const auto width = static_cast<size_t>(plan_.width);
-    alignas(64) std::byte tile[kTileRows * kTileColumns * 16];
+    const ContractTile& tile = plan_.tile;
+    canonicalize(plan_.type, plan_.column_blocks * tile.rows * tile.columns, sums_.data());
     std::byte* to = Buffer(plan_.sums).mutable_data();
-    for (int64_t j = 0; j < plan_.column_blocks; ++j) {
-      const int64_t used = std::min(kTileColumns, plan_.group_features - j * kTileColumns);
-      store_tile(plan_.type,
-                 sums_.data() + static_cast<size_t>(j * kTileRows * kTileColumns) * width,
-                 end - begin, used, tile, kTileColumns);
-      for (int64_t r = begin; r < end; ++r) {
-        const int64_t item = first + r;
-        const int64_t place = item / plan_.positions * plan_.out_batch_stride +
-                              OffsetWalk(plan_.out_spatial, item % plan_.positions).offset();
-        for (int64_t c = 0; c < used; ++c) {
-          const int64_t feature = group * plan_.group_features + j * kTileColumns + c;
-          std::memcpy(to + (place + feature * plan_.out_feature_stride) * plan_.width,
-                      tile + static_cast<size_t>((r - begin) * kTileColumns + c) * width, width);
-        }
+    for (int64_t r = begin; r < end; ++r) {
+      const int64_t item = first + r;
+      const int64_t base = batch_of_[static_cast<size_t>(r)] * plan_.out_batch_stride +
+                           offset_of(plan_.out_spatial, item % plan_.positions);
+      for (int64_t c = 0; c < plan_.group_features; ++c) {
+        const int64_t feature = group * plan_.group_features + c;
+        const int64_t at =
+            (c / tile.columns * tile.rows + r - begin) * tile.columns + c % tile.columns;
+        std::memcpy(to + (base + feature * plan_.out_feature_stride) * plan_.width,
+                    sums_.data() + at * plan_.width, static_cast<size_t>(plan_.width));
       }
     }
   }
 
   const Plan& plan_;
   size_t rank_;
-  std::vector<int64_t> outputs_, position_;
+  std::vector<int64_t> batch_of_, outputs_, position_;
+  std::vector<int64_t> features_;
+  int64_t run_positions_;
   std::vector<std::byte> left_, sums_;
 };
 
@@ -236,18 +252,18 @@ KernelResult convolution_kernel(KernelCall& call) {
   const int64_t groups = feature_groups * batch_groups;
   const int64_t features = rhs->dim(kernel.second);
   const int64_t depth = rhs->dim(kernel.first);
+  const ContractTile tile = contract_tile(type);
   Plan plan{Windows(window, data_dims, out_dims),
             type,
             width,
-            contract_tile(type),
+            tile,
             operands[0],
             {},
             *sums,
-            data_spatial,
-            data_dims,
+            merge_axes(data_spatial),
             stride(data_strides, data.first),
             stride(data_strides, data.second),
-            out_spatial,
+            merge_axes(out_spatial),
             stride(out_strides, out.first),
             stride(out_strides, out.second),
             shape->dim(out.first),
@@ -256,37 +272,48 @@ KernelResult convolution_kernel(KernelCall& call) {
             groups,
             batch_groups > 1,
             features / groups,
-            (features / groups + kTileColumns - 1) / kTileColumns};
+            (features / groups + tile.columns - 1) / tile.columns};
 
+  // Panels of the kernel: for each block of output features all terms, one behind the other.
   const int64_t kernel_o = stride(kernel_strides, kernel.second);
-  MatrixView view{
-      {{groups, plan.group_features * kernel_o}}, {{plan.group_features, kernel_o}}, kernel_depth};
-  view.depth.push_back({depth, stride(kernel_strides, kernel.first)});
-  const int64_t panels = panel_count(view, kTileColumns);
+  kernel_depth.push_back({depth, stride(kernel_strides, kernel.first)});
+  const int64_t panels = groups * plan.column_blocks;
   int64_t bytes = 0;
-  if (__builtin_mul_overflow(panels * kTileColumns * width, count_of(view.depth), &bytes)) {
+  if (__builtin_mul_overflow(panels * tile.columns * width, plan.term_count(), &bytes)) {
     bytes = std::numeric_limits<int64_t>::max();
   }
   auto memory = call.allocate(bytes);
   if (!memory) return tl::unexpected(std::move(memory.error()));
   plan.panels = *std::move(memory);
-  call.add(panels, count_of(view.depth) * kTileColumns * width,
-           [=, kernel = operands[1], to = plan.panels](int64_t begin, int64_t end) {
-             pack_panels(view, kernel.data() + kernel_base * width, width, kTileColumns, begin, end,
-                         Buffer(to).mutable_data());
+  call.add(panels, plan.term_count() * tile.columns * width,
+           [=, elements = operands[1], to = plan.panels, blocks = plan.column_blocks,
+            group_features = plan.group_features](int64_t begin, int64_t end) {
+             const std::vector<int64_t> terms = offsets_of(kernel_depth, 0, count_of(kernel_depth));
+             const auto panel_bytes = static_cast<int64_t>(terms.size()) * tile.columns * width;
+             for (int64_t panel = begin; panel < end; ++panel) {
+               const int64_t first = panel % blocks * tile.columns;
+               std::vector<int64_t> columns(
+                   static_cast<size_t>(std::min(tile.columns, group_features - first)));
+               for (size_t c = 0; c < columns.size(); ++c) {
+                 columns[c] =
+                     (panel / blocks * group_features + first + static_cast<int64_t>(c)) * kernel_o;
+               }
+               pack_elements(width, elements.data() + kernel_base * width, columns, terms,
+                             tile.columns, Buffer(to).mutable_data() + panel * panel_bytes);
+             }
            });
   call.next_stage();
 
   const int64_t items = plan.batches * plan.positions;
-  const int64_t strips = (items + kTileRows - 1) / kTileRows;
-  const int64_t work = std::min(count_of(view.depth) + 1, int64_t{1} << 30) *
-                       std::min(plan.column_blocks * kTileColumns * kTileRows, int64_t{1} << 30);
+  const int64_t strips = (items + tile.rows - 1) / tile.rows;
+  const int64_t work = std::min(plan.term_count() + 1, int64_t{1} << 30) *
+                       std::min(plan.column_blocks * tile.columns * tile.rows, int64_t{1} << 30);
   call.add(strips * groups, work,
            [plan = std::move(plan), strips, items](int64_t begin, int64_t end) {
              Strip strip(plan);
              for (int64_t i = begin; i < end; ++i) {
-               const int64_t first = i % strips * kTileRows;
-               strip.run(i / strips, first, std::min(kTileRows, items - first));
+               const int64_t first = i % strips * plan.tile.rows;
+               strip.run(i / strips, first, std::min(plan.tile.rows, items - first));
              }
            });
   return convert_result(call, *sums, type);

@@ -1,13 +1,18 @@
-// ragged-dot whose ragged dimension is one of lhs's own: each of its indices belongs to a group,
-// which says which slice of rhs it meets. Indices behind the last group give zero.
+// ragged-dot: the ragged dimension of lhs is cut into groups, one behind the other, whose sizes are
+// the third operand. Where it is lhs's own, each group meets a slice of rhs of its own, and indices
+// behind the last group give zero; where it is contracted, each group gives a slice of the result
+// of its own; where it is a batch dimension, groups change nothing.
 #include <algorithm>
 #include <cstring>
+#include <optional>
+#include <utility>
 
-#include "ir/numbers.h"
+#include <fmt/format.h>
+
 #include "sim/run/kernel.h"
-#include "sim/run/kernels/axes.h"
 #include "sim/run/kernels/contract.h"
-#include "sim/run/kernels/contraction.h"
+#include "sim/run/kernels/matrix_product.h"
+#include "sim/walk.h"
 
 namespace minihlo {
 namespace {
@@ -16,139 +21,171 @@ bool contains(std::span<const int64_t> dims, int64_t dim) {
   return std::ranges::find(dims, dim) != dims.end();
 }
 
-struct Plan {
-  ElementType type;
-  int64_t width;
-  Buffer lhs, rhs, sizes, sums;
-  ElementType size_type;
-  int64_t group_count, ragged_size;
-  std::vector<StridedAxis> lhs_axes;  // as the result has them: batch, lhs's own
-  std::vector<StridedAxis> lhs_depth, rhs_batch, rhs_columns, rhs_depth;
-  int64_t batch_count, ragged_inner;  // how many rows share a ragged index
-  int64_t rhs_group_stride;
+// A range of one of the product's indices, and the dimension that it is of each array; -1: of none.
+struct Index {
+  enum class Role : uint8_t { kBatch, kRow, kColumn, kDepth, kGroup };
+  Role role;
+  int64_t lhs, rhs, result;
+  int64_t size;
 };
 
-// One row of the result: everything but rhs's own dimensions fixed.
-void row(const Plan& plan, int64_t number) {
-  const int64_t rows = count_of(plan.lhs_axes) / plan.batch_count;
-  const int64_t columns = count_of(plan.rhs_columns), depth = count_of(plan.lhs_depth);
-  std::byte* to = Buffer(plan.sums).mutable_data() + number * columns * plan.width;
-  int64_t ragged = number / plan.ragged_inner % plan.ragged_size, group = 0;
-  for (; group < plan.group_count; ++group) {
-    const int64_t size = std::max<int64_t>(0, integer_at(plan.sizes, plan.size_type, group));
-    if (ragged < size) break;
-    ragged -= size;
+class RaggedDot {
+ public:
+  explicit RaggedDot(const KernelCall& call) : dot_(call.instruction) {
+    std::span<const int64_t> lhs_batch = dot_.get(attr::lhs_batch_dims);
+    std::span<const int64_t> lhs_depth = dot_.get(attr::lhs_contracting_dims);
+    std::span<const int64_t> rhs_batch = dot_.get(attr::rhs_batch_dims);
+    std::span<const int64_t> rhs_depth = dot_.get(attr::rhs_contracting_dims);
+    std::span<const int64_t> group = dot_.get(attr::rhs_group_dims);
+    const Shape *lhs = call.operand_shape(0), *rhs = call.operand_shape(1);
+    const Shape* sizes = call.operand_shape(2);
+    const int64_t group_count = sizes->dim(sizes->rank() - 1);
+    int64_t next = 0;  // dimension of the result
+    if (contains(lhs_depth, ragged())) {
+      indices_.push_back({Index::Role::kGroup, -1, -1, next++, group_count});
+    } else if (!group.empty()) {
+      indices_.push_back({Index::Role::kGroup, -1, group[0], -1, group_count});
+    }
+    for (size_t i = 0; i < lhs_batch.size(); ++i) {
+      indices_.push_back(
+          {Index::Role::kBatch, lhs_batch[i], rhs_batch[i], next++, lhs->dim(lhs_batch[i])});
+    }
+    for (size_t i = 0; i < lhs_depth.size(); ++i) {
+      indices_.push_back(
+          {Index::Role::kDepth, lhs_depth[i], rhs_depth[i], -1, lhs->dim(lhs_depth[i])});
+    }
+    for (int64_t dim = 0; dim < lhs->rank(); ++dim) {
+      if (contains(lhs_batch, dim) || contains(lhs_depth, dim)) continue;
+      indices_.push_back({Index::Role::kRow, dim, -1, next++, lhs->dim(dim)});
+    }
+    for (int64_t dim = 0; dim < rhs->rank(); ++dim) {
+      if (contains(rhs_batch, dim) || contains(rhs_depth, dim) || contains(group, dim)) continue;
+      indices_.push_back({Index::Role::kColumn, -1, dim, next++, rhs->dim(dim)});
+    }
   }
-  if (group == plan.group_count) {
-    std::memset(to, 0, static_cast<size_t>(columns * plan.width));
-    return;
-  }
-  const std::byte* a = plan.lhs.data() + OffsetWalk(plan.lhs_axes, number).offset() * plan.width;
-  const std::byte* b = plan.rhs.data() + (OffsetWalk(plan.rhs_batch, number / rows).offset() +
-                                          group * plan.rhs_group_stride) *
-                                             plan.width;
-  const int64_t blocks = (columns + kTileColumns - 1) / kTileColumns;
-  alignas(64) std::byte sums[kTileRows * kTileColumns * 16];
-  // The depth goes in steps that fit into small panels.
-  constexpr int64_t kDepth = 64;
-  alignas(64) std::byte left[kDepth * kTileRows * 16] = {};
-  alignas(64) std::byte right[kDepth * kTileColumns * 16] = {};
-  const auto width = static_cast<size_t>(plan.width);
-  for (int64_t block = 0; block < blocks; ++block) {
-    const int64_t first = block * kTileColumns, used = std::min(kTileColumns, columns - first);
-    OffsetWalk at_left(plan.lhs_depth), at_right(plan.rhs_depth);
-    int64_t done = 0;
-    do {
-      const int64_t size = std::min(kDepth, depth - done);
-      for (int64_t k = 0; k < size; ++k, at_left.next(), at_right.next()) {
-        std::memcpy(left + static_cast<size_t>(k * kTileRows) * width,
-                    a + at_left.offset() * plan.width, width);
-        OffsetWalk column(plan.rhs_columns, first);
-        for (int64_t c = 0; c < used; ++c, column.next()) {
-          std::memcpy(right + static_cast<size_t>(k * kTileColumns + c) * width,
-                      b + (at_right.offset() + column.offset()) * plan.width, width);
-        }
+
+  int64_t ragged() const { return dot_.get(attr::lhs_ragged_dims)[0]; }
+  bool is_batched() const { return contains(dot_.get(attr::lhs_batch_dims), ragged()); }
+
+  /// What sizes of rank above 1 are told apart by: the indices of lhs before the ragged one that
+  /// are batch indices or of its kind. Nothing where that is not what their dimensions say.
+  std::optional<std::vector<Index>> prefix(const Shape* sizes) const {
+    std::vector<Index> result;
+    if (sizes->rank() == 1) return result;
+    auto at = std::ranges::find(indices_, ragged(), &Index::lhs);
+    for (auto index = indices_.begin(); index != at; ++index) {
+      if (index->role == Index::Role::kBatch || index->role == at->role) result.push_back(*index);
+    }
+    if (static_cast<int64_t>(result.size()) != sizes->rank() - 1) return std::nullopt;
+    for (size_t i = 0; i < result.size(); ++i) {
+      if (result[i].size != sizes->dims()[i] || result[i].role == Index::Role::kDepth) {
+        return std::nullopt;
       }
-      contract_tile(plan.type)(size, left, right, done > 0, sums);
-      done += size;
-    } while (done < depth);
-    store_tile(plan.type, sums, 1, used, to + first * plan.width, columns);
+    }
+    return result;
   }
-}
+
+  /// The product of a part: `first` and `size` of some indices, of the others all.
+  struct Range {
+    Index index;
+    int64_t first, size;
+  };
+  MatrixProduct product(const KernelCall& call, std::span<const Range> part) const {
+    MatrixProduct product;
+    product.sum_type = contraction_type(dot_.shape()->element_type());
+    product.left = {call.operands[0], call.operand_shape(0)->element_type(), {}};
+    product.right = {call.operands[1], call.operand_shape(1)->element_type(), {}};
+    product.result = {call.results[0], dot_.shape()->element_type(), {}};
+    const std::vector<int64_t> lhs_strides = row_major_strides(call.operand_shape(0)->dims());
+    const std::vector<int64_t> rhs_strides = row_major_strides(call.operand_shape(1)->dims());
+    const std::vector<int64_t> result_strides = row_major_strides(dot_.shape()->dims());
+    for (const Index& index : indices_) {
+      // A slice of rhs or of the result belongs to each group.
+      int64_t first = 0, size = index.role == Index::Role::kGroup ? 1 : index.size;
+      for (const Range& range : part) {
+        if (range.index.role != index.role || range.index.lhs != index.lhs) continue;
+        first = range.first;
+        size = range.size;
+      }
+      auto add = [&](MatrixView& view, std::vector<StridedAxis>& axes,
+                     const std::vector<int64_t>& strides, int64_t dim) {
+        if (dim < 0) return;
+        const int64_t stride = strides[static_cast<size_t>(dim)];
+        view.offset += first * stride;
+        if (size != 1) axes.push_back({size, stride});
+      };
+      MatrixView &left = product.left.view, &right = product.right.view;
+      MatrixView& result = product.result.view;
+      const bool is_row = index.role == Index::Role::kRow;
+      const bool is_depth = index.role == Index::Role::kDepth;
+      const bool is_column = index.role == Index::Role::kColumn;
+      add(left, is_row ? left.rows : is_depth ? left.columns : left.groups, lhs_strides, index.lhs);
+      add(right,
+          is_depth    ? right.rows
+          : is_column ? right.columns
+                      : right.groups,
+          rhs_strides, index.rhs);
+      add(result,
+          is_row      ? result.rows
+          : is_column ? result.columns
+                      : result.groups,
+          result_strides, index.result);
+    }
+    return product;
+  }
+
+  const std::vector<Index>& indices() const { return indices_; }
+
+ private:
+  const Instruction& dot_;
+  std::vector<Index> indices_;
+};
 
 }  // namespace
 
 KernelResult ragged_dot_kernel(KernelCall& call) {
-  const Instruction& dot = call.instruction;
-  const Shape *lhs = call.operand_shape(0), *rhs = call.operand_shape(1);
-  std::span<const int64_t> ragged = dot.get(attr::lhs_ragged_dims);
-  std::span<const int64_t> group = dot.get(attr::rhs_group_dims);
-  std::span<const int64_t> lhs_batch = dot.get(attr::lhs_batch_dims);
-  std::span<const int64_t> lhs_contracting = dot.get(attr::lhs_contracting_dims);
-  std::span<const int64_t> rhs_batch = dot.get(attr::rhs_batch_dims);
-  std::span<const int64_t> rhs_contracting = dot.get(attr::rhs_contracting_dims);
-  if (ragged.size() != 1 || group.size() != 1 || contains(lhs_batch, ragged[0]) ||
-      contains(lhs_contracting, ragged[0]) || call.operand_shape(2)->rank() != 1) {
+  const Shape *shape = call.instruction.shape(), *sizes = call.operand_shape(2);
+  auto result = call.allocate(shape);
+  if (!result) return tl::unexpected(std::move(result.error()));
+  call.results.push_back(*result);
+  if (shape->element_count() == 0) return {};
+  const RaggedDot dot(call);
+  if (dot.is_batched()) return add_matrix_product(call, dot.product(call, {}));
+  auto prefix = dot.prefix(sizes);
+  if (!prefix) {
     return tl::unexpected(Stop::unsupported(
-        "ragged-dot", "a ragged dimension that is contracted or a batch dimension"));
+        "ragged-dot", fmt::format("{}: sizes of groups in {}", instruction_place(call.instruction),
+                                  to_string(sizes, false))));
   }
-  const ElementType type = contraction_type(dot.shape()->element_type());
-  Buffer operands[2];
-  for (size_t i = 0; i < 2; ++i) {
-    auto operand = converted_operand(call, i, type);
-    if (!operand) return tl::unexpected(std::move(operand.error()));
-    operands[i] = *std::move(operand);
+  call.add(result->size(), 1, [to = *result](int64_t begin, int64_t end) {
+    std::memset(Buffer(to).mutable_data() + begin, 0, static_cast<size_t>(end - begin));
+  });
+  call.next_stage();
+
+  const Index& ragged = *std::ranges::find(dot.indices(), dot.ragged(), &Index::lhs);
+  const Index& group = dot.indices()[0];
+  std::vector<StridedAxis> prefix_axes;
+  for (const Index& index : *prefix) prefix_axes.push_back({index.size, 0});
+  for (int64_t number = 0; number < count_of(prefix_axes); ++number) {
+    std::vector<RaggedDot::Range> part;
+    int64_t rest = number;
+    for (size_t i = prefix->size(); i-- > 0; rest /= (*prefix)[i].size) {
+      part.push_back({(*prefix)[i], rest % (*prefix)[i].size, 1});
+    }
+    int64_t first = 0;
+    for (int64_t i = 0; i < group.size; ++i) {
+      const int64_t size = std::clamp<int64_t>(
+          integer_at(call.operands[2], sizes->element_type(), number * group.size + i), 0,
+          ragged.size - first);
+      if (size == 0) continue;
+      part.push_back({ragged, first, size});
+      part.push_back({group, i, 1});
+      if (KernelResult done = add_matrix_product(call, dot.product(call, part)); !done) return done;
+      part.resize(part.size() - 2);
+      first += size;
+    }
   }
-  const int64_t width = info(type).bytes;
-  auto sums = call.allocate(dot.shape()->element_count() * width);
-  if (!sums) return tl::unexpected(std::move(sums.error()));
-  Plan plan{type,
-            width,
-            operands[0],
-            operands[1],
-            call.operands[2],
-            *sums,
-            call.operand_shape(2)->element_type(),
-            call.operand_shape(2)->element_count(),
-            lhs->dim(ragged[0]),
-            {},
-            {},
-            {},
-            {},
-            {},
-            1,
-            1,
-            row_major_strides(rhs->dims())[static_cast<size_t>(group[0])]};
-  auto axis = [](const Shape* shape, int64_t dim) {
-    return StridedAxis{shape->dim(dim), row_major_strides(shape->dims())[static_cast<size_t>(dim)]};
-  };
-  for (int64_t dim : lhs_batch) {
-    plan.lhs_axes.push_back(axis(lhs, dim));
-    plan.batch_count *= lhs->dim(dim);
-  }
-  for (int64_t dim : rhs_batch) plan.rhs_batch.push_back(axis(rhs, dim));
-  for (int64_t dim : lhs_contracting) plan.lhs_depth.push_back(axis(lhs, dim));
-  for (int64_t dim : rhs_contracting) plan.rhs_depth.push_back(axis(rhs, dim));
-  bool behind = false;
-  for (int64_t dim = 0; dim < lhs->rank(); ++dim) {
-    if (contains(lhs_batch, dim) || contains(lhs_contracting, dim)) continue;
-    plan.lhs_axes.push_back(axis(lhs, dim));
-    if (behind) plan.ragged_inner *= lhs->dim(dim);
-    behind = behind || dim == ragged[0];
-  }
-  for (int64_t dim = 0; dim < rhs->rank(); ++dim) {
-    if (contains(rhs_batch, dim) || contains(rhs_contracting, dim) || dim == group[0]) continue;
-    plan.rhs_columns.push_back(axis(rhs, dim));
-  }
-  if (dot.shape()->element_count() > 0) {
-    const int64_t rows = count_of(plan.lhs_axes);
-    const int64_t cost = std::min(count_of(plan.rhs_columns), int64_t{1} << 30) *
-                         std::min(count_of(plan.lhs_depth) + 1, int64_t{1} << 30);
-    call.add(rows, cost, [plan = std::move(plan)](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) row(plan, i);
-    });
-  }
-  return convert_result(call, *sums, type);
+  return {};
 }
 
 }  // namespace minihlo
