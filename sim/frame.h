@@ -95,6 +95,16 @@ struct Frame {
     for (uint32_t number : done.released) values[number] = Val{};
   }
 
+  /// The same for a cluster.
+  void store_outputs(const Cluster& cluster, std::vector<Array>& outputs) {
+    const Plan::Step& done = at();
+    ++next;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      values[cluster.outputs[i]->number()] = Val{std::move(outputs[i]), nullptr};
+    }
+    for (uint32_t number : done.released) values[number] = Val{};
+  }
+
   void store_leaves(std::vector<Array>& leaves) {
     Array* leaf = leaves.data();
     store(value_from_leaves<Array>(instruction().shape(), leaf));

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
+
+#include "sim/clusters.h"
 
 namespace minihlo {
 
@@ -76,9 +79,67 @@ void settle_receives(const std::vector<const Instruction*>& sends,
   if (sorted.size() == count) order = std::move(sorted);
 }
 
+std::unique_ptr<Cluster> make_cluster(std::vector<const Instruction*> members) {
+  auto cluster = std::make_unique<Cluster>();
+  cluster->members = std::move(members);
+  std::set<const Instruction*> seen(cluster->members.begin(), cluster->members.end());
+  for (const Instruction* member : cluster->members) {
+    for (const Instruction* operand : member->operands()) {
+      if (seen.insert(operand).second) cluster->inputs.push_back(operand);
+    }
+  }
+  return cluster;
+}
+
+std::span<const Instruction* const> read_by(const Plan::Step& step) {
+  if (step.cluster) return step.cluster->inputs;
+  return step.instruction->operands();
+}
+
+// Who is read for the last time where, and which members of clusters are read outside of them.
+void find_last_uses(const Computation& computation, Plan& plan) {
+  constexpr size_t kNever = SIZE_MAX, kNowhere = SIZE_MAX - 1;
+  const size_t count = computation.size();
+  std::vector<size_t> last(count, kNowhere);
+  for (size_t at = 0; at < plan.steps.size(); ++at) {
+    const Plan::Step& step = plan.steps[at];
+    if (!step.cluster) last[step.instruction->number()] = at;  // without readers it goes at once
+    for (const Instruction* operand : read_by(step)) last[operand->number()] = at;
+    if (step.send) last[step.send->number()] = at;
+  }
+  last[computation.root()->number()] = kNever;
+
+  std::vector<uint32_t> times(count, 0);  // that the step at hand names an operand
+  for (size_t at = 0; at < plan.steps.size(); ++at) {
+    Plan::Step& step = plan.steps[at];
+    std::vector<bool>& last_use = step.cluster ? step.cluster->last_use : step.last_use;
+    for (const Instruction* operand : read_by(step)) ++times[operand->number()];
+    for (const Instruction* operand : read_by(step)) {
+      bool is_last = last[operand->number()] == at;
+      last_use.push_back(is_last && times[operand->number()] == 1);
+      if (is_last && (step.released.empty() || step.released.back() != operand->number())) {
+        step.released.push_back(operand->number());
+      }
+    }
+    for (const Instruction* operand : read_by(step)) times[operand->number()] = 0;
+    if (step.send && last[step.send->number()] == at) {
+      step.released.push_back(step.send->number());
+    }
+    if (!step.cluster) {
+      if (last[step.instruction->number()] == at) {
+        step.released.push_back(step.instruction->number());
+      }
+      continue;
+    }
+    for (const Instruction* member : step.cluster->members) {
+      if (last[member->number()] != kNowhere) step.cluster->outputs.push_back(member);
+    }
+  }
+}
+
 }  // namespace
 
-Plan make_plan(const Computation& computation) {
+Plan make_plan(const Computation& computation, int64_t cluster_elements) {
   size_t count = computation.size();
   std::vector<std::vector<const Instruction*>> elements(count);
   auto is_drawn_up = [](const Instruction& instruction) {
@@ -108,36 +169,15 @@ Plan make_plan(const Computation& computation) {
   const std::vector<const Instruction*> sends = partners(computation);
   settle_receives(sends, order);
 
-  constexpr size_t kNever = SIZE_MAX;
-  std::vector<size_t> last(count, kNever);
-  for (size_t at = 0; at < order.size(); ++at) {
-    last[order[at]->number()] = at;  // a value without readers goes at once
-    for (const Instruction* operand : order[at]->operands()) last[operand->number()] = at;
-    if (const Instruction* send = sends[order[at]->number()]) last[send->number()] = at;
-  }
-  last[computation.root()->number()] = kNever;
-
   Plan plan;
   plan.steps.reserve(order.size());
-  std::vector<uint32_t> times(count, 0);  // that the instruction at hand names an operand
-  for (size_t at = 0; at < order.size(); ++at) {
-    const Instruction* instruction = order[at];
-    Plan::Step step{instruction, {}, {}, sends[instruction->number()]};
-    for (const Instruction* operand : instruction->operands()) ++times[operand->number()];
-    for (const Instruction* operand : instruction->operands()) {
-      bool is_last = last[operand->number()] == at;
-      step.last_use.push_back(is_last && times[operand->number()] == 1);
-      if (is_last && (step.released.empty() || step.released.back() != operand->number())) {
-        step.released.push_back(operand->number());
-      }
-    }
-    if (step.send && last[step.send->number()] == at) {
-      step.released.push_back(step.send->number());
-    }
-    for (const Instruction* operand : instruction->operands()) times[operand->number()] = 0;
-    if (last[instruction->number()] == at) step.released.push_back(instruction->number());
-    plan.steps.push_back(std::move(step));
+  for (auto& members : form_clusters(computation, order, cluster_elements)) {
+    Plan::Step& step = plan.steps.emplace_back();
+    step.instruction = members.back();
+    step.send = sends[step.instruction->number()];
+    if (members.size() > 1) step.cluster = make_cluster(std::move(members));
   }
+  find_last_uses(computation, plan);
   return plan;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -11,12 +12,21 @@
 
 namespace minihlo {
 
+/// Elementwise instructions that run together (see sim/clusters.h).
+struct Cluster {
+  std::vector<const Instruction*> members;
+  std::vector<const Instruction*> inputs;   // what members read and none of them makes
+  std::vector<bool> last_use;               // per input
+  std::vector<const Instruction*> outputs;  // members that others read
+};
+
 struct Plan {
   struct Step {
     const Instruction* instruction;
     std::vector<bool> last_use;         // per operand: nobody reads it afterwards, nor twice here
     std::vector<uint32_t> released;     // numbers of the values that are free behind this step
     const Instruction* send = nullptr;  // of recv-done: the send of the same channel
+    std::unique_ptr<Cluster> cluster;   // `instruction` is its last member; else null
   };
   std::vector<Step> steps;
 };
@@ -28,18 +38,25 @@ const Instruction* recv_of(const Instruction& recv_done);
 /// tuple have readers of their own as early as possible and can be reused in place. A recv-done
 /// comes behind the send of the same channel and computation, which is one of its operands in
 /// effect.
-Plan make_plan(const Computation& computation);
+/// Elementwise instructions on arrays of at least `cluster_elements` elements are put together.
+Plan make_plan(const Computation& computation, int64_t cluster_elements);
 
 /// Plans by computation, made at the first question.
 class Plans {
  public:
+  static constexpr int64_t kNoClusters = std::numeric_limits<int64_t>::max();
+
+  /// Elementwise instructions on arrays of at least `cluster_elements` elements are put together.
+  explicit Plans(int64_t cluster_elements) : cluster_elements_(cluster_elements) {}
+
   const Plan& of(const Computation& computation) {
     std::unique_ptr<Plan>& plan = plans_[&computation];
-    if (!plan) plan = std::make_unique<Plan>(make_plan(computation));
+    if (!plan) plan = std::make_unique<Plan>(make_plan(computation, cluster_elements_));
     return *plan;
   }
 
  private:
+  const int64_t cluster_elements_;
   std::unordered_map<const Computation*, std::unique_ptr<Plan>> plans_;
 };
 

@@ -9,8 +9,9 @@
 
 namespace minihlo {
 
-std::optional<Stop> StepCounter::step() {
-  if (++steps_ > limits_.max_steps) {
+std::optional<Stop> StepCounter::step(int64_t count) {
+  steps_ += count;
+  if (steps_ > limits_.max_steps) {
     return Stop{Stop::Kind::kSteps,
                 fmt::format("stopped after {} steps (--max-steps)", limits_.max_steps),
                 {}};

@@ -29,7 +29,7 @@ class StepCounter {
  public:
   explicit StepCounter(const WalkLimits& limits) : limits_(limits) {}
   /// Nothing while it is within the limits.
-  std::optional<Stop> step();
+  std::optional<Stop> step(int64_t count);
   int64_t steps() const { return steps_; }
 
  private:

@@ -83,7 +83,12 @@ class WalkRun {
     if (frame.is_done()) {
       return finish_frame(index, std::move(frame.value_of(*frame.computation->root())));
     }
-    if (std::optional<Stop> stop = walker_.counter_.step()) return stop;
+    const Cluster* cluster = frame.at().cluster.get();
+    const size_t members = cluster ? cluster->members.size() : 1;
+    if (std::optional<Stop> stop = walker_.counter_.step(static_cast<int64_t>(members))) {
+      return stop;
+    }
+    if (cluster) return run_cluster(strand, *cluster);
     if (strand.frames.size() > kMaxFrames) {
       return Stop::unsupported("deep nesting", "computations call one another too deeply");
     }
@@ -145,6 +150,24 @@ class WalkRun {
     Expected<std::vector<Array>> leaves = domain_.apply(instruction, operands, strand.devices);
     if (!leaves) return std::move(leaves.error());
     frame.store_leaves(*leaves);
+    return std::nullopt;
+  }
+
+  std::optional<Stop> run_cluster(Strand<Array>& strand, const Cluster& cluster) {
+    Frame<Array>& frame = strand.frames.back();
+    std::vector<Operand<Array>> inputs;
+    for (size_t i = 0; i < cluster.inputs.size(); ++i) {
+      Val& value = frame.value_of(*cluster.inputs[i]);
+      if (lacks_values(cluster.inputs[i]->shape(), value)) {
+        return no_value(fmt::format("%{}, an operand,", cluster.inputs[i]->name()));
+      }
+      inputs.push_back({&value.array, cluster.last_use[i]});
+    }
+    if constexpr (requires { &Domain::apply_cluster; }) {
+      Expected<std::vector<Array>> outputs = domain_.apply_cluster(cluster, inputs, strand.devices);
+      if (!outputs) return std::move(outputs.error());
+      frame.store_outputs(cluster, *outputs);
+    }
     return std::nullopt;
   }
 

@@ -37,6 +37,10 @@ namespace minihlo {
 //   expected<std::vector<Array>, Stop> apply(const Instruction&, std::span<Operand<Array>>,
 //                                            std::span<const int> devices)
 //       the leaves of the result; operands are the leaves of the instruction's operands
+//   int64_t cluster_elements()                  see Plans; with kNoClusters there is no
+//   expected<std::vector<Array>, Stop> apply_cluster(const Cluster&, std::span<Operand<Array>>,
+//                                                    std::span<const int> devices)
+//       what a cluster's outputs are, from its inputs
 //   expected<std::vector<Array>, Stop> collective(const Instruction&, std::span<const Array>,
 //                                                 const Gathering&)
 //   std::optional<std::vector<int64_t>> known(const Array&)
@@ -56,7 +60,11 @@ class Walker {
   using Val = Value<Array>;
 
   Walker(const Mesh& mesh, Domain& domain, const WalkLimits& limits = {})
-      : mesh_(mesh), domain_(domain), counter_(limits), meetings_(mesh_) {}
+      : mesh_(mesh),
+        domain_(domain),
+        counter_(limits),
+        plans_(domain.cluster_elements()),
+        meetings_(mesh_) {}
 
   /// Runs a computation on `devices` (sorted), with one argument a parameter. May be called from
   /// within the domain's own hooks; collectives then only meet devices of this run.

@@ -38,6 +38,7 @@ class TermDomain {
 
   // What the walker asks for (sim/walker.h).
   static bool is_set(const Array& array) { return array.is_set(); }
+  static int64_t cluster_elements() { return Plans::kNoClusters; }
   static Array select(const Array& array, std::span<const int> positions) {
     return array.select(positions);
   }

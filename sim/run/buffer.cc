@@ -1,5 +1,7 @@
 #include "sim/run/buffer.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <new>
 #include <string>
@@ -19,6 +21,24 @@ int64_t rounded(int64_t size) {
   return (bytes + BufferPool::kAlignment - 1) / BufferPool::kAlignment * BufferPool::kAlignment;
 }
 
+// Large blocks lie on large pages where the system has them: a fresh page costs more than the
+// elements in it.
+constexpr int64_t kLargePage = int64_t{2} << 20;
+
+bool is_large(int64_t capacity) { return capacity >= 2 * kLargePage; }
+
+std::align_val_t alignment_of(int64_t capacity) {
+  return std::align_val_t(is_large(capacity) ? kLargePage : BufferPool::kAlignment);
+}
+
+std::byte* take(int64_t capacity) {
+  void* data = ::operator new(static_cast<size_t>(capacity), alignment_of(capacity), std::nothrow);
+  if (data && is_large(capacity)) {
+    madvise(data, static_cast<size_t>(capacity / kLargePage * kLargePage), MADV_HUGEPAGE);
+  }
+  return static_cast<std::byte*>(data);
+}
+
 }  // namespace
 
 void Buffer::release() {
@@ -36,7 +56,7 @@ BufferPool::~BufferPool() { drop_kept(); }
 
 void BufferPool::drop_kept() {
   for (auto& [capacity, data] : kept_) {
-    ::operator delete(data, std::align_val_t(kAlignment));
+    ::operator delete(data, alignment_of(capacity));
     taken_ -= capacity;
   }
   kept_.clear();
@@ -67,8 +87,7 @@ tl::expected<Buffer, Stop> BufferPool::allocate(int64_t size, std::string_view w
   } else {
     if (wanted > limit_ - taken_) drop_kept();
     if (wanted > limit_ - taken_) return refuse("");
-    data = static_cast<std::byte*>(
-        ::operator new(static_cast<size_t>(wanted), std::align_val_t(kAlignment), std::nothrow));
+    data = take(wanted);
     if (!data) return refuse(", but the system has no more");
     taken_ += wanted;
   }

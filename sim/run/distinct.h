@@ -1,4 +1,5 @@
-// Which positions of a set of device vectors hold the same values.
+// Which positions of a set of device vectors hold the same values, so that what comes from them is
+// computed once.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,7 @@
 
 #include "sim/device_vector.h"
 #include "sim/run/buffer.h"
+#include "sim/value.h"
 
 namespace minihlo {
 
@@ -23,5 +25,19 @@ class DistinctTuples {
   std::vector<std::vector<Buffer>> tuples_;
   std::unordered_multimap<size_t, size_t> by_hash_;
 };
+
+/// The operands of an instruction on all devices, each different set once.
+struct DistinctCalls {
+  DistinctTuples tuples;
+  std::vector<size_t> of_position;  // one entry if all operands are uniform
+  std::vector<int64_t> positions;   // how many each tuple has
+};
+DistinctCalls distinct_calls(std::span<const Operand<DeviceVector<Buffer>>> operands,
+                             size_t device_count);
+
+/// Of each operand of a call whether its block may be taken over: nobody reads it afterwards, and
+/// nobody but this call holds it, neither another value nor a device whose other operands differ.
+std::vector<bool> writable_operands(std::span<const Operand<DeviceVector<Buffer>>> operands,
+                                    const std::vector<Buffer>& tuple, int64_t positions);
 
 }  // namespace minihlo

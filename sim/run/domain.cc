@@ -9,58 +9,36 @@
 #include "sim/run/distinct.h"
 
 namespace minihlo {
-namespace {
 
 using Array = BufferDomain::Array;
 
-// How often the block of buffer `buffer` stands in a vector.
-int64_t occurrences(const Array& array, const Buffer& buffer) {
-  int64_t count = 0;
-  for (const Buffer& kept : array.kept()) count += kept.identity() == buffer.identity();
-  return count;
-}
+namespace {
 
-// The operands of all devices, each different set once.
-struct Calls {
-  DistinctTuples tuples;
-  std::vector<size_t> of_position;  // one entry if all operands are uniform
-  std::vector<int64_t> positions;   // how many each tuple has
-};
-
-Calls distinct_calls(std::span<Operand<Array>> operands, size_t device_count) {
-  Calls calls;
-  bool uniform = true;
-  for (const Operand<Array>& operand : operands) {
-    uniform = uniform && (!operand.array->is_set() || operand.array->is_uniform());
-  }
-  const size_t positions = uniform ? 1 : device_count;
-  for (size_t i = 0; i < positions; ++i) {
-    std::vector<Buffer> tuple;
-    tuple.reserve(operands.size());
-    for (const Operand<Array>& operand : operands) {
-      tuple.push_back(operand.array->is_set() ? (*operand.array)[i] : Buffer());
+// Runs the work of calls together, and gives each leaf of the results to the devices it is for.
+BufferDomain::Leaves run_calls(std::vector<KernelCall>& calls, std::span<const size_t> of_position,
+                               Workers& workers) {
+  size_t stages = 0;
+  for (const KernelCall& call : calls) stages = std::max(stages, call.stages.size());
+  for (size_t stage = 0; stage < stages; ++stage) {
+    std::vector<Work> works;
+    for (KernelCall& call : calls) {
+      if (stage >= call.stages.size()) continue;
+      for (Work& work : call.stages[stage]) works.push_back(std::move(work));
     }
-    size_t number = calls.tuples.insert(std::move(tuple));
-    if (number == calls.positions.size()) calls.positions.push_back(0);
-    ++calls.positions[number];
-    calls.of_position.push_back(number);
+    if (auto stop = workers.run(works)) return tl::unexpected(*std::move(stop));
   }
-  return calls;
-}
-
-// An operand's block may be taken over if nobody reads it afterwards, and nobody but this call
-// holds it: neither another value nor a device whose other operands differ.
-std::vector<bool> writable_operands(std::span<Operand<Array>> operands,
-                                    const std::vector<Buffer>& tuple, int64_t positions) {
-  std::vector<bool> writable(operands.size(), false);
-  for (size_t i = 0; i < operands.size(); ++i) {
-    if (!operands[i].last || !tuple[i].is_set()) continue;
-    int64_t in_vector = occurrences(*operands[i].array, tuple[i]);
-    int64_t of_call = operands[i].array->is_uniform() ? 1 : positions;
-    // One more handle is the tuple's own.
-    writable[i] = in_vector == of_call && tuple[i].is_writable(in_vector + 1);
+  std::vector<Array> leaves;
+  for (size_t leaf = 0; leaf < calls[0].results.size(); ++leaf) {
+    if (!calls[0].results[leaf].is_set()) {
+      leaves.emplace_back();
+      continue;
+    }
+    std::vector<Buffer> values;
+    values.reserve(of_position.size());
+    for (size_t number : of_position) values.push_back(calls[number].results[leaf]);
+    leaves.emplace_back(std::move(values));
   }
-  return writable;
+  return leaves;
 }
 
 }  // namespace
@@ -90,10 +68,9 @@ BufferDomain::Leaves BufferDomain::apply(const Instruction& instruction,
         "dynamic shapes", fmt::format("{} has a dynamic shape", instruction_place(instruction))));
   }
 
-  Calls calls = distinct_calls(operands, devices.size());
+  DistinctCalls calls = distinct_calls(operands, devices.size());
   std::vector<KernelCall> runs;
   runs.reserve(calls.tuples.size());
-  size_t stages = 0;
   for (size_t i = 0; i < calls.tuples.size(); ++i) {
     std::vector<bool> writable = writable_operands(operands, calls.tuples[i], calls.positions[i]);
     runs.push_back(
@@ -101,29 +78,86 @@ BufferDomain::Leaves BufferDomain::apply(const Instruction& instruction,
     if (KernelResult done = kernel(runs.back()); !done) {
       return tl::unexpected(std::move(done.error()));
     }
-    stages = std::max(stages, runs.back().stages.size());
   }
-  for (size_t stage = 0; stage < stages; ++stage) {
-    std::vector<Work> works;
-    for (KernelCall& run : runs) {
-      if (stage >= run.stages.size()) continue;
-      for (Work& work : run.stages[stage]) works.push_back(std::move(work));
-    }
-    if (auto stop = context_.workers.run(works)) return tl::unexpected(*std::move(stop));
-  }
+  return run_calls(runs, calls.of_position, context_.workers);
+}
 
-  std::vector<Array> leaves;
-  for (size_t leaf = 0; leaf < runs[0].results.size(); ++leaf) {
-    if (!runs[0].results[leaf].is_set()) {
-      leaves.emplace_back();
-      continue;
-    }
-    std::vector<Buffer> values;
-    values.reserve(calls.of_position.size());
-    for (size_t number : calls.of_position) values.push_back(runs[number].results[leaf]);
-    leaves.emplace_back(std::move(values));
+// Members that depend on nothing but what is the same everywhere are computed once, before the
+// others.
+BufferDomain::Leaves BufferDomain::apply_cluster(const Cluster& cluster,
+                                                 std::span<Operand<Array>> inputs,
+                                                 std::span<const int> devices) {
+  auto program = cluster_programs_.of(cluster);
+  if (!program) return tl::unexpected(std::move(program.error()));
+  const ClusterProgram& compiled = **program;
+  std::vector<Array> values(compiled.value_count());
+  std::vector<Operand<Array>> operands(compiled.value_count(), {nullptr, true});
+  std::vector<bool> uniform(compiled.value_count(), true);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    operands[i] = inputs[i];
+    uniform[i] = inputs[i].array->is_uniform();
   }
-  return leaves;
+  std::vector<size_t> members[2];  // uniform ones, others
+  for (size_t m = 0; m < compiled.member_count(); ++m) {
+    const size_t value = compiled.member_value(m);
+    operands[value].array = &values[value];
+    for (size_t operand : compiled.operands_of(m))
+      uniform[value] = uniform[value] && uniform[operand];
+    members[uniform[value] ? 0 : 1].push_back(m);
+  }
+  std::vector<bool> wanted(compiled.value_count(), false);  // by others, or by the second part
+  for (size_t output : compiled.outputs()) {
+    wanted[output] = true;
+    operands[output].last = false;
+  }
+  for (size_t m : members[1]) {
+    for (size_t operand : compiled.operands_of(m)) {
+      if (operand >= compiled.input_count() && uniform[operand]) wanted[operand] = true;
+    }
+  }
+  for (int part = 0; part < 2; ++part) {
+    if (members[part].empty()) continue;
+    std::vector<size_t> read, made;
+    std::vector<bool> seen(compiled.value_count(), false);
+    for (size_t m : members[part]) seen[compiled.member_value(m)] = true;
+    for (size_t m : members[part]) {
+      for (size_t operand : compiled.operands_of(m)) {
+        if (!seen[operand]) read.push_back(operand);
+        seen[operand] = true;
+      }
+      if (wanted[compiled.member_value(m)]) made.push_back(compiled.member_value(m));
+    }
+    std::vector<Operand<Array>> own;
+    for (size_t value : read) own.push_back(operands[value]);
+    // What the second part reads is not to be taken over by the first.
+    if (part == 0) {
+      for (size_t m : members[1]) {
+        for (size_t operand : compiled.operands_of(m)) {
+          for (size_t i = 0; i < read.size(); ++i) own[i].last = own[i].last && read[i] != operand;
+        }
+      }
+    }
+    DistinctCalls calls = distinct_calls(own, devices.size());
+    std::vector<KernelCall> runs;
+    runs.reserve(calls.tuples.size());
+    for (size_t i = 0; i < calls.tuples.size(); ++i) {
+      std::vector<bool> writable = writable_operands(own, calls.tuples[i], calls.positions[i]);
+      runs.push_back({*cluster.members.back(),
+                      context_,
+                      std::move(calls.tuples[i]),
+                      std::move(writable),
+                      {},
+                      {}});
+      KernelResult done = compiled.add_work(runs.back(), {members[part], read, made});
+      if (!done) return tl::unexpected(std::move(done.error()));
+    }
+    Leaves leaves = run_calls(runs, calls.of_position, context_.workers);
+    if (!leaves) return leaves;
+    for (size_t i = 0; i < made.size(); ++i) values[made[i]] = std::move((*leaves)[i]);
+  }
+  std::vector<Array> outputs;
+  for (size_t output : compiled.outputs()) outputs.push_back(values[output]);
+  return outputs;
 }
 
 tl::expected<Array, Stop> BufferDomain::device_ids(const Instruction& instruction,

@@ -10,6 +10,7 @@
 
 #include "ir/semantics/mesh.h"
 #include "sim/device_vector.h"
+#include "sim/run/cluster_program.h"
 #include "sim/run/kernel.h"
 #include "sim/walker.h"
 
@@ -36,6 +37,9 @@ class BufferDomain {
 
   Leaves apply(const Instruction& instruction, std::span<Operand<Array>> operands,
                std::span<const int> devices);
+  int64_t cluster_elements() const { return context_.cluster_elements; }
+  Leaves apply_cluster(const Cluster& cluster, std::span<Operand<Array>> inputs,
+                       std::span<const int> devices);
   Leaves collective(const Instruction& instruction, std::span<const Array> operands,
                     const Gathering& gathering);
 
@@ -67,6 +71,7 @@ class BufferDomain {
 
   const Mesh& mesh_;
   RunContext& context_;
+  ClusterPrograms cluster_programs_;
   std::vector<Wide> random_states_;  // by device; empty before the first question
 };
 

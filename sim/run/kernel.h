@@ -34,6 +34,7 @@ struct RunContext {
   ScalarPrograms programs;
   ElidedConstants elided = ElidedConstants::kRefuse;
   uint64_t seed = 0;
+  int64_t cluster_elements = 0;  // see Plans
 };
 
 using KernelResult = tl::expected<void, Stop>;

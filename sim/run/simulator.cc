@@ -31,7 +31,8 @@ class Simulation {
             Workers(options.threads, options.deadline),
             {},
             options.elided,
-            options.elided_seed} {}
+            options.elided_seed,
+            options.cluster_elements} {}
 
   tl::expected<RunResult, Stop> run(const Inputs& inputs) {
     const auto start = std::chrono::steady_clock::now();

@@ -26,6 +26,9 @@ struct RunOptions {
   int threads = 0;
   ElidedConstants elided = ElidedConstants::kRefuse;
   uint64_t elided_seed = 0;
+  /// Elementwise instructions on at least so many elements run together, block by block: with fewer
+  /// it is not worth it. Results do not depend on it.
+  int64_t cluster_elements = 4096;
 };
 
 struct RunStats {

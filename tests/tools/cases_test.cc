@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void run_file(const fs::path& path) {
+void run_file(const fs::path& path, const RunOptions& options = {}) {
   auto cases = read_case_file(path.string());
   CAPTURE(path.string());
   INFO((cases ? "" : cases.error()));
@@ -23,7 +23,7 @@ void run_file(const fs::path& path) {
       Source::from_file((path.parent_path() / "module.hlo").string(), error);
   for (const Case& item : *cases) {
     CAPTURE(item.name);
-    CaseOutcome outcome = run_case(item, beside, {});
+    CaseOutcome outcome = run_case(item, beside, options);
     INFO(outcome.message);
     CHECK(outcome.kind == CaseOutcome::Kind::kPassed);
   }
@@ -32,6 +32,17 @@ void run_file(const fs::path& path) {
 TEST_CASE("cases: data/cases/ agrees") {
   for (const fs::directory_entry& entry : fs::directory_iterator(testing::data_file("cases"))) {
     if (entry.path().extension() == ".jsonl") run_file(entry.path());
+  }
+}
+
+TEST_CASE("cases: elementwise instructions that run together give the same") {
+  RunOptions options;
+  options.cluster_elements = 1;
+  for (const fs::directory_entry& entry : fs::directory_iterator(testing::data_file("cases"))) {
+    if (entry.path().extension() == ".jsonl") run_file(entry.path(), options);
+  }
+  for (const auto& entry : fs::recursive_directory_iterator(testing::data_file("jax"))) {
+    if (entry.path().filename() == "case.json") run_file(entry.path(), options);
   }
 }
 

@@ -1,0 +1,284 @@
+#include "sim/run/cluster_program.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "sim/walk.h"
+
+namespace minihlo {
+namespace {
+
+constexpr int64_t kBlock = 1024;  // elements of each value at a time
+
+// A value at work: elements that stand somewhere, one for all, or what a step leaves in the memory
+// of the thread.
+struct Source {
+  const std::byte* data = nullptr;
+  int64_t scratch = -1;  // offset there, where `data` is null
+  int64_t step = 1;
+  int64_t bytes = 0;  // of an element
+};
+
+struct Step {
+  std::optional<ElementwiseOp> op;  // else a broadcast
+  std::vector<StridedAxis> axes;    // of a broadcast
+  std::vector<Source> operands;
+  std::byte* result = nullptr;  // null: at `scratch`
+  int64_t scratch = -1;
+  int64_t bytes = 0;
+};
+
+struct Blocks {
+  std::vector<Step> steps;
+  std::vector<Buffer> keep;
+  int64_t scratch_bytes = 0;
+};
+
+// Elements [begin, begin + count) of a broadcast.
+void copy_broadcast(const Step& step, int64_t begin, int64_t count, std::byte* to) {
+  const auto bytes = static_cast<size_t>(step.bytes);
+  const std::byte* from = step.operands[0].data;
+  const StridedAxis inner = step.axes.empty() ? StridedAxis{1, 0} : step.axes.back();
+  std::span<const StridedAxis> outer(step.axes.data(), step.axes.size() - !step.axes.empty());
+  StridedCopy row;
+  while (count > 0) {
+    const int64_t at = begin % inner.size, size = std::min(count, inner.size - at);
+    const int64_t offset = offset_of(outer, begin / inner.size) + at * inner.stride;
+    if (inner.stride == 1) {
+      std::memcpy(to, from + offset * step.bytes, static_cast<size_t>(size) * bytes);
+    } else {
+      row.axes = {{size, 1, inner.stride}};
+      row.operand_offset = offset;
+      copy_strided(row, from, to, step.bytes);
+    }
+    begin += size;
+    count -= size;
+    to += size * step.bytes;
+  }
+}
+
+void run_blocks(const Blocks& blocks, int64_t begin, int64_t end) {
+  static thread_local std::vector<std::max_align_t> memory;
+  const size_t needed = static_cast<size_t>(blocks.scratch_bytes) / sizeof(std::max_align_t) + 1;
+  if (memory.size() < needed) memory.resize(needed);
+  auto* scratch = reinterpret_cast<std::byte*>(memory.data());
+  for (; begin < end; begin += kBlock) {
+    const int64_t count = std::min(kBlock, end - begin);
+    for (const Step& step : blocks.steps) {
+      std::byte* to = step.result ? step.result + begin * step.bytes : scratch + step.scratch;
+      if (!step.op) {
+        copy_broadcast(step, begin, count, to);
+        continue;
+      }
+      const std::byte* operands[ElementwiseOp::kMaxOperands] = {};
+      int64_t steps[ElementwiseOp::kMaxOperands] = {};
+      for (size_t i = 0; i < step.operands.size(); ++i) {
+        const Source& from = step.operands[i];
+        operands[i] =
+            from.data ? from.data + begin * from.step * from.bytes : scratch + from.scratch;
+        steps[i] = from.step;
+      }
+      (*step.op)(count, operands, steps, to);
+    }
+  }
+}
+
+}  // namespace
+
+tl::expected<ClusterProgram, Stop> ClusterProgram::compile(const Cluster& cluster) {
+  ClusterProgram program;
+  std::unordered_map<const Instruction*, size_t> values;
+  for (const Instruction* input : cluster.inputs) values.emplace(input, values.size());
+  program.input_count_ = values.size();
+  for (const Instruction* instruction : cluster.members) {
+    Member member{instruction, {}, std::nullopt, {}, 0};
+    const Shape* shape = instruction->shape();
+    member.bytes = info(shape->element_type()).bytes;
+    for (const Instruction* operand : instruction->operands()) {
+      member.operands.push_back(values.at(operand));
+    }
+    if (instruction->opcode() == Opcode::kBroadcast) {
+      const Shape* from = instruction->operand(0)->shape();
+      std::vector<int64_t> strides = row_major_strides(from->dims());
+      std::vector<StridedAxis> axes;
+      for (int64_t dim : shape->dims()) axes.push_back({dim, 0});
+      std::span<const int64_t> dimensions = instruction->get(attr::dimensions);
+      for (size_t i = 0; i < dimensions.size(); ++i) {
+        axes[static_cast<size_t>(dimensions[i])].stride = strides[i];
+      }
+      member.axes = merge_axes(axes);
+    } else {
+      auto op = elementwise_op(*instruction);
+      if (!op) {
+        return tl::unexpected(
+            Stop::unsupported(std::string(to_string(instruction->opcode())),
+                              fmt::format("{}: {}", instruction_place(*instruction), op.error())));
+      }
+      member.op = *op;
+    }
+    values.emplace(instruction, values.size());
+    program.members_.push_back(std::move(member));
+  }
+  for (const Instruction* output : cluster.outputs) {
+    program.outputs_.push_back(values.at(output));
+  }
+  return program;
+}
+
+class ClusterProgram::Assembler {
+ public:
+  Assembler(const ClusterProgram& program, KernelCall& call, const Part& part)
+      : program_(program), call_(call), part_(part), values_(program.value_count()) {
+    count_ = program.members_[part.members.back()].instruction->shape()->element_count();
+    for (size_t i = 0; i < part.inputs.size(); ++i) {
+      Value& value = values_[part.inputs[i]];
+      value.buffer = call.operands[i];
+      value.writable = call.writable[i];
+    }
+    for (size_t m : part.members) {
+      const Member& member = program.members_[m];
+      slot_bytes_ = std::max(slot_bytes_, kBlock * member.bytes);
+      for (size_t operand : member.operands) {
+        values_[operand].last_reader = m;
+        if (!member.op) values_[operand].writable = false;  // it is not read in step
+      }
+    }
+    for (size_t output : part.outputs) values_[output].is_output = true;
+  }
+
+  KernelResult run() {
+    for (size_t m : part_.members) {
+      if (KernelResult done = add_member(m); !done) return done;
+      for (size_t operand : program_.members_[m].operands) {
+        Value& value = values_[operand];
+        if (value.last_reader != m || value.scratch < 0) continue;
+        free_slots_.push_back(std::exchange(value.scratch, -1));
+      }
+    }
+    for (size_t output : part_.outputs) call_.results.push_back(values_[output].buffer);
+    if (blocks_.steps.empty()) return {};
+    for (size_t input : part_.inputs) blocks_.keep.push_back(values_[input].buffer);
+    for (size_t output : part_.outputs) blocks_.keep.push_back(values_[output].buffer);
+    call_.add(count_, cost_, [blocks = std::move(blocks_)](int64_t begin, int64_t end) {
+      run_blocks(blocks, begin, end);
+    });
+    return {};
+  }
+
+ private:
+  static constexpr size_t kNobody = SIZE_MAX;
+
+  struct Value {
+    Buffer buffer;         // of an input, an output, or the one element that stands for all
+    int64_t scratch = -1;  // of others
+    bool is_output = false;
+    bool writable = false;
+    size_t last_reader = kNobody;
+  };
+
+  // Elements of a value as a member reads them, one by one.
+  Source source(size_t number, const Shape* shape) const {
+    const Value& value = values_[number];
+    Source from;
+    from.bytes = info(shape->element_type()).bytes;
+    if (!value.buffer.is_set()) {
+      from.scratch = value.scratch;
+      return from;
+    }
+    from.data = value.buffer.data();
+    from.step = value.buffer.is_splat() || shape->element_count() != count_ ? 0 : 1;
+    return from;
+  }
+
+  KernelResult add_member(size_t m) {
+    const Member& member = program_.members_[m];
+    Value& value = values_[program_.member_value(m)];
+    if (!value.is_output && value.last_reader == kNobody) return {};
+    Step step{member.op, member.axes, {}, nullptr, -1, member.bytes};
+    bool all_alike = true;
+    for (size_t i = 0; i < member.operands.size(); ++i) {
+      const Shape* shape = member.instruction->operand(i)->shape();
+      step.operands.push_back(source(member.operands[i], shape));
+      const Value& operand = values_[member.operands[i]];
+      all_alike = all_alike && operand.buffer.is_set() &&
+                  (operand.buffer.is_splat() || shape->element_count() == 1);
+    }
+    if (all_alike) return add_one_element(member, step, value);
+    if (value.is_output) {
+      auto result = memory_of(m);
+      if (!result) return tl::unexpected(std::move(result.error()));
+      value.buffer = *std::move(result);
+      step.result = value.buffer.mutable_data();
+      cost_ += member.bytes;
+    } else {
+      if (free_slots_.empty()) {
+        free_slots_.push_back(blocks_.scratch_bytes);
+        blocks_.scratch_bytes += slot_bytes_;
+      }
+      step.scratch = value.scratch = free_slots_.back();
+      free_slots_.pop_back();
+    }
+    for (const Source& from : step.operands) cost_ += from.data ? from.step * from.bytes : 1;
+    blocks_.steps.push_back(std::move(step));
+    return {};
+  }
+
+  // All operands have one element for all: so has the result.
+  KernelResult add_one_element(const Member& member, const Step& step, Value& value) {
+    if (!member.op) {
+      value.buffer = values_[member.operands[0]].buffer.as_splat();
+      return {};
+    }
+    auto result = call_.allocate(member.bytes);
+    if (!result) return tl::unexpected(std::move(result.error()));
+    const std::byte* operands[ElementwiseOp::kMaxOperands] = {};
+    const int64_t steps[ElementwiseOp::kMaxOperands] = {};
+    for (size_t i = 0; i < step.operands.size(); ++i) operands[i] = step.operands[i].data;
+    (*member.op)(1, operands, steps, result->mutable_data());
+    value.buffer = result->as_splat();
+    return {};
+  }
+
+  // Memory for what member m makes: an operand's where nobody reads that afterwards.
+  tl::expected<Buffer, Stop> memory_of(size_t m) {
+    const Member& member = program_.members_[m];
+    for (size_t operand : member.operands) {
+      Value& value = values_[operand];
+      if (!value.writable || value.last_reader != m) continue;
+      if (value.buffer.is_splat() || value.buffer.size() != count_ * member.bytes) continue;
+      value.writable = false;
+      return value.buffer;
+    }
+    return call_.allocate(member.instruction->shape());
+  }
+
+  const ClusterProgram& program_;
+  KernelCall& call_;
+  const Part& part_;
+  std::vector<Value> values_;
+  int64_t count_ = 0;
+  int64_t slot_bytes_ = 0;
+  int64_t cost_ = 1;
+  std::vector<int64_t> free_slots_;
+  Blocks blocks_;
+};
+
+KernelResult ClusterProgram::add_work(KernelCall& call, const Part& part) const {
+  return Assembler(*this, call, part).run();
+}
+
+tl::expected<const ClusterProgram*, Stop> ClusterPrograms::of(const Cluster& cluster) {
+  std::unique_ptr<ClusterProgram>& program = programs_[&cluster];
+  if (!program) {
+    auto compiled = ClusterProgram::compile(cluster);
+    if (!compiled) return tl::unexpected(std::move(compiled.error()));
+    program = std::make_unique<ClusterProgram>(*std::move(compiled));
+  }
+  return program.get();
+}
+
+}  // namespace minihlo
