@@ -12,8 +12,10 @@ TEST_CASE("simulator: random modules give the same on any number of threads, put
   for (uint64_t seed = 1; seed <= 300; ++seed) {
     CAPTURE(seed);
     generator::Choices choices(seed);
-    generator::Generated made =
-        generator::generate(choices, {.use = generator::Use::kRunnable, .size = 16});
+    generator::GenerateOptions choice;
+    choice.use = generator::Use::kRunnable;
+    choice.size = 16;
+    generator::Generated made = generator::generate(choices, choice);
     REQUIRE(made.module);
     auto inputs = make_inputs(*made.module, made.mesh, seed, int64_t{1} << 28);
     if (!inputs) continue;

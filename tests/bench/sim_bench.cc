@@ -1,0 +1,278 @@
+// The simulator against its peers: XLA's CPU backend, memcpy, Eigen.
+//
+//   minihlo-sim-bench [--quick] [SECTION]...      collectives, movement, dot, block
+//
+// MINIHLO_JAXLIB_PYTHON names a Python that has jax: XLA is then measured in the same run.
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "ir/text/parser.h"
+#include "ir/verifier.h"
+#include "sim/run/simulator.h"
+#include "tests/bench/eigen_dot.h"
+#include "tests/bench/sim_modules.h"
+#include "tests/paths.h"
+
+namespace minihlo::bench {
+namespace {
+
+double limit = 1;  // seconds that a figure is measured for
+
+double median(std::vector<double>& values) {
+  std::nth_element(values.begin(), values.begin() + static_cast<long>(values.size() / 2),
+                   values.end());
+  return values[values.size() / 2];
+}
+
+// The median seconds of some work, done three times at least.
+double seconds(const std::function<void()>& work) {
+  using Clock = std::chrono::steady_clock;
+  std::vector<double> times;
+  const auto begin = Clock::now();
+  auto since = [](Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  };
+  while (times.size() < 3 || since(begin) < limit) {
+    const auto start = Clock::now();
+    work();
+    times.push_back(since(start));
+  }
+  return median(times);
+}
+
+[[noreturn]] void fail(const std::string& message) {
+  fmt::print(stderr, "{}\n", message);
+  std::exit(1);
+}
+
+std::unique_ptr<Module> read(const std::string& text) {
+  auto source = Source::from_string("bench.hlo", text);
+  Diagnostics diagnostics(source);
+  std::unique_ptr<Module> module = parse_text(source, diagnostics);
+  if (module) verify(*module, {}, diagnostics);
+  if (!module || !diagnostics.ok()) fail(diagnostics.to_string());
+  return module;
+}
+
+struct Measured {
+  double whole = 0;  // seconds from the text to the result, inputs being there
+  double run = 0;
+  int64_t peak = 0;  // bytes
+};
+
+Measured measure(const std::string& text, const Mesh& mesh, int threads) {
+  Measured measured;
+  std::unique_ptr<Module> module = read(text);
+  auto inputs = make_inputs(*module, mesh, 1, int64_t{8} << 30);
+  if (!inputs) fail(inputs.error().message);
+  RunOptions options;
+  options.threads = threads;
+  auto run = [&](const Module& of) {
+    auto result = simulate(of, mesh, *inputs, options);
+    if (!result) fail(result.error().message);
+    measured.peak = result->stats.peak_memory;
+  };
+  measured.run = seconds([&] { run(*module); });
+  measured.whole = seconds([&] { run(*read(text)); });
+  return measured;
+}
+
+struct XlaSeconds {
+  double whole = 0, run = 0;
+};
+
+std::optional<XlaSeconds> xla(const std::string& text, int64_t replicas) {
+  const char* python = std::getenv("MINIHLO_JAXLIB_PYTHON");
+  if (!python || !*python) return std::nullopt;
+  const std::filesystem::path path =
+      std::filesystem::temp_directory_path() / fmt::format("minihlo-bench-{}.hlo", getpid());
+  std::ofstream(path, std::ios::binary) << text;
+  const std::string command =
+      fmt::format("timeout 120 '{}' '{}/tests/bench/xla_run.py' '{}' {} 2>/dev/null", python,
+                  testing::source_folder().string(), path.string(), replicas);
+  std::FILE* pipe = popen(command.c_str(), "r");
+  XlaSeconds result;
+  const bool ok = pipe && std::fscanf(pipe, "%lf %lf", &result.whole, &result.run) == 2;
+  if (pipe) pclose(pipe);
+  std::filesystem::remove(path);
+  if (!ok) return std::nullopt;
+  return result;
+}
+
+std::string milliseconds(double value) { return fmt::format("{:.3f}", value * 1e3); }
+
+void beside_xla(const std::string& name, const std::string& text, const Mesh& mesh) {
+  const Measured own = measure(text, mesh, 0);
+  fmt::print("{:<34} {:>10} {:>10} {:>9.1f}", name, milliseconds(own.whole), milliseconds(own.run),
+             static_cast<double>(own.peak) / (1 << 20));
+  if (auto peer = xla(text, mesh.device_count())) {
+    fmt::print(" {:>10} {:>10} {:>8.1f} {:>8.1f}", milliseconds(peer->whole),
+               milliseconds(peer->run), peer->whole / own.whole, peer->run / own.run);
+  }
+  fmt::print("\n");
+  std::fflush(stdout);
+}
+
+void xla_header() {
+  fmt::print("{:<34} {:>10} {:>10} {:>9} {:>10} {:>10} {:>8} {:>8}\n", "", "from text", "run, ms",
+             "peak, MiB", "XLA: text", "run", "times", "times");
+}
+
+void collectives() {
+  fmt::print("Collectives on 4 KiB a device, all threads\n");
+  xla_header();
+  for (int64_t devices : {2, 8, 32, 128, 1024}) {
+    const Mesh mesh{devices, 1};
+    beside_xla(fmt::format("ring of 100 permutes, {}", devices), ring(devices, 100, 1024), mesh);
+    beside_xla(fmt::format("all-gather, {}", devices), all_gather(devices, 1024), mesh);
+    beside_xla(fmt::format("all-reduce, {}", devices), all_reduce(devices, 1024), mesh);
+  }
+  for (int64_t elements : {1024, 262144}) {
+    beside_xla(fmt::format("ring of 100, 32, shards of {} KiB", elements / 256),
+               ring(32, 100, elements), {32, 1});
+  }
+}
+
+// Bytes that a module reads and writes a second, against a copy of the same number of bytes.
+void movement() {
+  constexpr int64_t kRows = 4096, kColumns = 4096;
+  constexpr int64_t kBytes = kRows * kColumns * 4;
+  std::vector<char> from(kBytes, 1), to(kBytes, 1);
+  const double copy = seconds([&] { std::memcpy(to.data(), from.data(), from.size()); });
+  fmt::print("\nMovement of 64 MiB, one thread; memcpy moves {:.1f} GB/s\n", kBytes / copy / 1e9);
+  fmt::print("{:<34} {:>10} {:>10} {:>10}\n", "", "ms", "GB/s", "of memcpy");
+  struct Row {
+    const char* name;
+    const char* parameters;  // shapes
+    const char* result;      // its shape
+    const char* calls;       // lines, the last without its name
+    double moved;            // arrays of 64 MiB read and written
+  };
+  const Row rows[] = {
+      {"transpose, rows of 64 B", "f32[4096,256,16]", "f32[256,4096,16]",
+       "transpose(p0), dimensions={1,0,2}", 2},
+      {"transpose, single elements", "f32[4096,4096]", "f32[4096,4096]",
+       "transpose(p0), dimensions={1,0}", 2},
+      {"slice", "f32[8192,4096]", "f32[4096,4096]", "slice(p0), slice={[100:4196], [0:4096]}", 2},
+      {"slice of columns", "f32[4096,4112]", "f32[4096,4096]",
+       "slice(p0), slice={[0:4096], [16:4112]}", 2},
+      {"concatenate", "f32[2048,4096] f32[2048,4096]", "f32[4096,4096]",
+       "concatenate(p0, p1), dimensions={0}", 2},
+      {"pad", "f32[4094,4080] f32[]", "f32[4096,4096]", "pad(p0, p1), padding=1_1x8_8", 2},
+      {"broadcast of rows", "f32[4096]", "f32[4096,4096]", "broadcast(p0), dimensions={1}", 1},
+      {"broadcast of columns", "f32[4096]", "f32[4096,4096]", "broadcast(p0), dimensions={0}", 1},
+      {"add", "f32[4096,4096] f32[4096,4096]", "f32[4096,4096]", "add(p0, p1)", 3},
+      {"reduce rows", "f32[4096,4096] f32[]", "f32[4096]",
+       "reduce(p0, p1), dimensions={1}, to_apply=sum", 1},
+      {"reduce columns", "f32[4096,4096] f32[]", "f32[4096]",
+       "reduce(p0, p1), dimensions={0}, to_apply=sum", 1},
+      {"convert to bf16", "f32[4096,4096]", "bf16[4096,4096]", "convert(p0)", 1.5},
+  };
+  for (const Row& row : rows) {
+    std::string text =
+        "HloModule bench\n\nsum {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"
+        "  ROOT c = f32[] add(a, b)\n}\n\nENTRY main {\n";
+    int number = 0;
+    for (std::string_view rest = row.parameters; !rest.empty();) {
+      const size_t end = std::min(rest.find(' '), rest.size());
+      text += fmt::format("  p{0} = {1} parameter({0})\n", number++, rest.substr(0, end));
+      rest.remove_prefix(std::min(rest.size(), end + 1));
+    }
+    text += fmt::format("  ROOT r = {} {}\n}}\n", row.result, row.calls);
+    const double time = measure(text, {1, 1}, 1).run;
+    fmt::print("{:<34} {:>10} {:>10.1f} {:>9.0f}%\n", row.name, milliseconds(time),
+               row.moved * kBytes / time / 1e9, 50 * row.moved * copy / time);
+    std::fflush(stdout);
+  }
+  std::string chain =
+      "HloModule bench\n\nENTRY main {\n  v0 = f32[4096,4096] parameter(0)\n"
+      "  w = f32[4096,4096] parameter(1)\n";
+  for (int i = 1; i <= 8; ++i) {
+    chain += fmt::format("  {}v{} = f32[4096,4096] {}(v{}, w)\n", i == 8 ? "ROOT " : "", i,
+                         i % 2 ? "add" : "multiply", i - 1);
+  }
+  const double time = measure(chain + "}\n", {1, 1}, 1).run;
+  fmt::print("{:<34} {:>10} {:>10.1f} {:>9.0f}%\n", "chain of 8, read twice, written once",
+             milliseconds(time), 3 * kBytes / time / 1e9, 150 * copy / time);
+}
+
+void dots() {
+  fmt::print("\nSums of products, one thread\n");
+  fmt::print("{:<34} {:>10} {:>10} {:>10} {:>10}\n", "", "ms", "GFLOP/s", "Eigen", "of it");
+  for (auto [m, k, n] : std::vector<std::array<int64_t, 3>>{{256, 256, 256},
+                                                            {1024, 1024, 1024},
+                                                            {2048, 2048, 2048},
+                                                            {64, 4096, 512},
+                                                            {1, 4096, 4096}}) {
+    const double flops = 2.0 * static_cast<double>(m * k * n);
+    for (std::string_view type : {"f32", "bf16"}) {
+      const double own = measure(dot(type, m, k, n), {1, 1}, 1).run;
+      fmt::print("{:<34} {:>10} {:>10.1f}", fmt::format("{} [{},{}] x [{},{}]", type, m, k, k, n),
+                 milliseconds(own), flops / own / 1e9);
+      if (type == "f32") {
+        EigenDot peer(m, k, n);
+        const double eigen = seconds([&] { peer.run(); });
+        fmt::print(" {:>10.1f} {:>9.0f}%", flops / eigen / 1e9, 100 * eigen / own);
+      }
+      fmt::print("\n");
+      std::fflush(stdout);
+    }
+  }
+  const double flops = 2.0 * 8 * 56 * 56 * 9 * 64 * 64;
+  const double own = measure(convolution(8, 56, 64), {1, 1}, 1).run;
+  fmt::print("{:<34} {:>10} {:>10.1f}\n", "convolution 3x3, f32[8,56,56,64]", milliseconds(own),
+             flops / own / 1e9);
+}
+
+void block() {
+  fmt::print("\nA transformer block on one device, all threads\n");
+  xla_header();
+  beside_xla("f32[4 x 256, 512], 8 heads", transformer_block(4, 256, 512, 8), {1, 1});
+  beside_xla("f32[1 x 1024, 1024], 16 heads", transformer_block(1, 1024, 1024, 16), {1, 1});
+}
+
+int run(const std::vector<std::string>& arguments) {
+  struct Section {
+    std::string_view name;
+    void (*measure)();
+  };
+  const Section sections[] = {
+      {"collectives", collectives}, {"movement", movement}, {"dot", dots}, {"block", block}};
+  std::vector<std::string> chosen;
+  for (const std::string& argument : arguments) {
+    bool known = argument == "--quick";
+    if (known) limit = 0.1;
+    for (const Section& section : sections) known = known || section.name == argument;
+    if (!known) {
+      fmt::print(stderr, "unknown argument '{}'\n", argument);
+      return 2;
+    }
+    if (argument != "--quick") chosen.push_back(argument);
+  }
+  for (const Section& section : sections) {
+    if (chosen.empty() || std::ranges::find(chosen, section.name) != chosen.end()) {
+      section.measure();
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace minihlo::bench
+
+int main(int count, char** arguments) {
+  return minihlo::bench::run(std::vector<std::string>(arguments + 1, arguments + count));
+}
