@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -8,7 +9,7 @@ namespace {
 
 using Axis = StridedCopy::Axis;
 
-// Two-dimensional copies go in square tiles, so that a transposition uses each cache line it
+// Copies along two axes go in square tiles, so that a transposition uses each cache line it
 // touches in full before it leaves.
 constexpr int64_t kTile = 16;
 
@@ -28,31 +29,68 @@ void copy_row(const T* __restrict operand, T* __restrict result, const Axis& axi
   }
 }
 
-template <class T>
-void copy_plane(const T* operand, T* result, const Axis& outer, const Axis& inner) {
+// Whether neighbours along the inner axis of the result lie further apart in the operand than those
+// along the outer one.
+bool is_crossed(const Axis& outer, const Axis& inner) {
   auto magnitude = [](int64_t stride) { return stride < 0 ? -stride : stride; };
-  bool crossed = inner.operand_stride != 0 && outer.operand_stride != 0 &&
-                 magnitude(outer.operand_stride) < magnitude(inner.operand_stride);
-  if (!crossed) {
+  return inner.operand_stride != 0 && outer.operand_stride != 0 &&
+         magnitude(outer.operand_stride) < magnitude(inner.operand_stride);
+}
+
+// Calls row(operand offset, result offset, axis) for parts of the inner axis, in tiles where the
+// axes are crossed.
+template <class Row>
+void for_each_row(const Axis& outer, const Axis& inner, const Row& row) {
+  if (!is_crossed(outer, inner)) {
     for (int64_t i = 0; i < outer.size; ++i) {
-      copy_row(operand + i * outer.operand_stride, result + i * outer.result_stride, inner);
+      row(i * outer.operand_stride, i * outer.result_stride, inner);
     }
     return;
   }
   for (int64_t i = 0; i < outer.size; i += kTile) {
-    int64_t rows = outer.size - i < kTile ? outer.size - i : kTile;
+    const int64_t end = std::min(outer.size, i + kTile);
     for (int64_t j = 0; j < inner.size; j += kTile) {
-      Axis tile = inner;
-      if (inner.size - j < kTile)
-        tile.size = inner.size - j;
-      else
-        tile.size = kTile;
-      for (int64_t row = i; row < i + rows; ++row) {
-        copy_row(operand + row * outer.operand_stride + j * inner.operand_stride,
-                 result + row * outer.result_stride + j * inner.result_stride, tile);
+      Axis part = inner;
+      part.size = std::min(kTile, inner.size - j);
+      for (int64_t k = i; k < end; ++k) {
+        row(k * outer.operand_stride + j * inner.operand_stride,
+            k * outer.result_stride + j * inner.result_stride, part);
       }
     }
   }
+}
+
+// Short runs, without a call each.
+void copy_run(const std::byte* operand, std::byte* result, int64_t bytes) {
+  constexpr int64_t kWord = 16, kLongRun = 512;
+  if (bytes < kWord || bytes > kLongRun) {
+    std::memcpy(result, operand, static_cast<size_t>(bytes));
+    return;
+  }
+  for (int64_t at = 0; at + kWord <= bytes; at += kWord) {
+    std::memcpy(result + at, operand + at, kWord);
+  }
+  std::memcpy(result + bytes - kWord, operand + bytes - kWord, kWord);
+}
+
+template <class T>
+void copy_plane(const T* operand, T* result, const Axis& outer, const Axis& inner) {
+  for_each_row(outer, inner, [&](int64_t from, int64_t to, const Axis& part) {
+    copy_row(operand + from, result + to, part);
+  });
+}
+
+// The same for runs of `run` elements that lie together on both sides.
+template <class T>
+void copy_plane_of_runs(const T* operand, T* result, const Axis& outer, const Axis& inner,
+                        int64_t run) {
+  const int64_t bytes = run * static_cast<int64_t>(sizeof(T));
+  for_each_row(outer, inner, [&](int64_t from, int64_t to, const Axis& part) {
+    for (int64_t i = 0; i < part.size; ++i) {
+      copy_run(reinterpret_cast<const std::byte*>(operand + from + i * part.operand_stride),
+               reinterpret_cast<std::byte*>(result + to + i * part.result_stride), bytes);
+    }
+  });
 }
 
 // Calls body(operand offset, result offset) for each index of the leading axes.
@@ -87,12 +125,24 @@ void copy_typed(const StridedCopy& copy, const std::byte* operand_bytes, std::by
   const T* operand = reinterpret_cast<const T*>(operand_bytes);
   T* result = reinterpret_cast<T*>(result_bytes);
   constexpr Axis kOne{1, 0, 0};
-  size_t rank = copy.axes.size();
-  const Axis& inner = rank > 0 ? copy.axes[rank - 1] : kOne;
-  const Axis& outer = rank > 1 ? copy.axes[rank - 2] : kOne;
-  std::span<const Axis> leading(copy.axes.data(), rank > 2 ? rank - 2 : 0);
-  for_each_index(leading, copy.operand_offset, copy.result_offset, [&](int64_t from, int64_t to) {
-    copy_plane(operand + from, result + to, outer, inner);
+  std::span<const Axis> axes = copy.axes;
+  auto take_last = [&] {
+    if (axes.empty()) return kOne;
+    const Axis last = axes.back();
+    axes = axes.first(axes.size() - 1);
+    return last;
+  };
+  Axis inner = take_last();
+  const bool is_run = inner.operand_stride == 1 && inner.result_stride == 1 && !axes.empty();
+  const int64_t run = inner.size;
+  if (is_run) inner = take_last();
+  const Axis outer = take_last();
+  for_each_index(axes, copy.operand_offset, copy.result_offset, [&](int64_t from, int64_t to) {
+    if (is_run) {
+      copy_plane_of_runs(operand + from, result + to, outer, inner, run);
+    } else {
+      copy_plane(operand + from, result + to, outer, inner);
+    }
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -14,13 +15,11 @@ namespace {
 
 constexpr int64_t kBlock = 1024;  // elements of each value at a time
 
-// A value at work: elements that stand somewhere, one for all, or what a step leaves in the memory
-// of the thread.
+// Elements that stand somewhere, or in the memory of the thread.
 struct Source {
   const std::byte* data = nullptr;
   int64_t scratch = -1;  // offset there, where `data` is null
-  int64_t step = 1;
-  int64_t bytes = 0;  // of an element
+  int64_t bytes = 0;     // of an element
 };
 
 struct Step {
@@ -32,7 +31,15 @@ struct Step {
   int64_t bytes = 0;
 };
 
+// One element that stands for all, spread over a block of the thread's memory at the start.
+struct Spread {
+  const std::byte* element;
+  int64_t scratch;
+  int64_t bytes;
+};
+
 struct Blocks {
+  std::vector<Spread> spreads;
   std::vector<Step> steps;
   std::vector<Buffer> keep;
   int64_t scratch_bytes = 0;
@@ -66,6 +73,11 @@ void run_blocks(const Blocks& blocks, int64_t begin, int64_t end) {
   const size_t needed = static_cast<size_t>(blocks.scratch_bytes) / sizeof(std::max_align_t) + 1;
   if (memory.size() < needed) memory.resize(needed);
   auto* scratch = reinterpret_cast<std::byte*>(memory.data());
+  for (const Spread& spread : blocks.spreads) {
+    StridedCopy copy;
+    copy.axes = {{std::min(kBlock, end - begin), 1, 0}};
+    copy_strided(copy, spread.element, scratch + spread.scratch, spread.bytes);
+  }
   for (; begin < end; begin += kBlock) {
     const int64_t count = std::min(kBlock, end - begin);
     for (const Step& step : blocks.steps) {
@@ -75,14 +87,13 @@ void run_blocks(const Blocks& blocks, int64_t begin, int64_t end) {
         continue;
       }
       const std::byte* operands[ElementwiseOp::kMaxOperands] = {};
-      int64_t steps[ElementwiseOp::kMaxOperands] = {};
+      constexpr int64_t kSteps[] = {1, 1, 1};
+      static_assert(std::size(kSteps) == ElementwiseOp::kMaxOperands);
       for (size_t i = 0; i < step.operands.size(); ++i) {
         const Source& from = step.operands[i];
-        operands[i] =
-            from.data ? from.data + begin * from.step * from.bytes : scratch + from.scratch;
-        steps[i] = from.step;
+        operands[i] = from.data ? from.data + begin * from.bytes : scratch + from.scratch;
       }
-      (*step.op)(count, operands, steps, to);
+      (*step.op)(count, operands, kSteps, to);
     }
   }
 }
@@ -142,6 +153,10 @@ class ClusterProgram::Assembler {
     for (size_t m : part.members) {
       const Member& member = program.members_[m];
       slot_bytes_ = std::max(slot_bytes_, kBlock * member.bytes);
+      for (const Instruction* operand : member.instruction->operands()) {
+        const int64_t bytes = info(operand->shape()->element_type()).bytes;
+        slot_bytes_ = std::max(slot_bytes_, kBlock * bytes);
+      }
       for (size_t operand : member.operands) {
         values_[operand].last_reader = m;
         if (!member.op) values_[operand].writable = false;  // it is not read in step
@@ -155,7 +170,8 @@ class ClusterProgram::Assembler {
       if (KernelResult done = add_member(m); !done) return done;
       for (size_t operand : program_.members_[m].operands) {
         Value& value = values_[operand];
-        if (value.last_reader != m || value.scratch < 0) continue;
+        // What is spread is so once for all blocks.
+        if (value.last_reader != m || value.scratch < 0 || value.buffer.is_set()) continue;
         free_slots_.push_back(std::exchange(value.scratch, -1));
       }
     }
@@ -180,17 +196,35 @@ class ClusterProgram::Assembler {
     size_t last_reader = kNobody;
   };
 
-  // Elements of a value as a member reads them, one by one.
-  Source source(size_t number, const Shape* shape) const {
-    const Value& value = values_[number];
+  // Whether operand i of a member is one element that stands for all.
+  bool is_single(const Member& member, size_t i) const {
+    const Value& value = values_[member.operands[i]];
+    const int64_t count = member.instruction->operand(i)->shape()->element_count();
+    return value.buffer.is_set() &&
+           (value.buffer.is_splat() || (member.op ? count != count_ : count == 1));
+  }
+
+  int64_t new_slot() {
+    blocks_.scratch_bytes += slot_bytes_;
+    return blocks_.scratch_bytes - slot_bytes_;
+  }
+
+  // The elements of operand i as a member reads them.
+  Source source(const Member& member, size_t i) {
+    Value& value = values_[member.operands[i]];
     Source from;
-    from.bytes = info(shape->element_type()).bytes;
-    if (!value.buffer.is_set()) {
-      from.scratch = value.scratch;
+    from.bytes = info(member.instruction->operand(i)->shape()->element_type()).bytes;
+    if (value.buffer.is_set() && !is_single(member, i)) {
+      from.data = value.buffer.data();
+      cost_ += from.bytes;
       return from;
     }
-    from.data = value.buffer.data();
-    from.step = value.buffer.is_splat() || shape->element_count() != count_ ? 0 : 1;
+    if (value.buffer.is_set() && value.scratch < 0) {
+      value.scratch = new_slot();  // earlier steps write to those that are free by now
+      blocks_.spreads.push_back({value.buffer.data(), value.scratch, from.bytes});
+      blocks_.keep.push_back(value.buffer);
+    }
+    from.scratch = value.scratch;
     return from;
   }
 
@@ -198,16 +232,13 @@ class ClusterProgram::Assembler {
     const Member& member = program_.members_[m];
     Value& value = values_[program_.member_value(m)];
     if (!value.is_output && value.last_reader == kNobody) return {};
-    Step step{member.op, member.axes, {}, nullptr, -1, member.bytes};
-    bool all_alike = true;
+    bool all_single = true;
     for (size_t i = 0; i < member.operands.size(); ++i) {
-      const Shape* shape = member.instruction->operand(i)->shape();
-      step.operands.push_back(source(member.operands[i], shape));
-      const Value& operand = values_[member.operands[i]];
-      all_alike = all_alike && operand.buffer.is_set() &&
-                  (operand.buffer.is_splat() || shape->element_count() == 1);
+      all_single = all_single && is_single(member, i);
     }
-    if (all_alike) return add_one_element(member, step, value);
+    if (all_single) return add_one_element(member, value);
+    Step step{member.op, member.axes, {}, nullptr, -1, member.bytes};
+    for (size_t i = 0; i < member.operands.size(); ++i) step.operands.push_back(source(member, i));
     if (value.is_output) {
       auto result = memory_of(m);
       if (!result) return tl::unexpected(std::move(result.error()));
@@ -215,20 +246,17 @@ class ClusterProgram::Assembler {
       step.result = value.buffer.mutable_data();
       cost_ += member.bytes;
     } else {
-      if (free_slots_.empty()) {
-        free_slots_.push_back(blocks_.scratch_bytes);
-        blocks_.scratch_bytes += slot_bytes_;
-      }
+      if (free_slots_.empty()) free_slots_.push_back(new_slot());
       step.scratch = value.scratch = free_slots_.back();
       free_slots_.pop_back();
     }
-    for (const Source& from : step.operands) cost_ += from.data ? from.step * from.bytes : 1;
+    ++cost_;
     blocks_.steps.push_back(std::move(step));
     return {};
   }
 
   // All operands have one element for all: so has the result.
-  KernelResult add_one_element(const Member& member, const Step& step, Value& value) {
+  KernelResult add_one_element(const Member& member, Value& value) {
     if (!member.op) {
       value.buffer = values_[member.operands[0]].buffer.as_splat();
       return {};
@@ -237,7 +265,9 @@ class ClusterProgram::Assembler {
     if (!result) return tl::unexpected(std::move(result.error()));
     const std::byte* operands[ElementwiseOp::kMaxOperands] = {};
     const int64_t steps[ElementwiseOp::kMaxOperands] = {};
-    for (size_t i = 0; i < step.operands.size(); ++i) operands[i] = step.operands[i].data;
+    for (size_t i = 0; i < member.operands.size(); ++i) {
+      operands[i] = values_[member.operands[i]].buffer.data();
+    }
     (*member.op)(1, operands, steps, result->mutable_data());
     value.buffer = result->as_splat();
     return {};

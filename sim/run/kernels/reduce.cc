@@ -12,7 +12,7 @@
 namespace minihlo {
 namespace {
 
-constexpr int64_t kBlock = 512;  // result elements that are worked on together
+constexpr int64_t kBlock = 2048;  // result elements that are worked on together
 
 struct Plan {
   std::vector<StridedAxis> kept;
