@@ -67,7 +67,7 @@ std::string_view Builder::hostile_text() {
         text += "\\n\\\"\\'\\101\\x41";
         break;
       default:
-        text += static_cast<char>(choices.below(256));
+        text += static_cast<char>(choices.below(oracle() ? 128 : 256));
         break;
     }
   }
