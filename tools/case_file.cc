@@ -1,5 +1,6 @@
 #include "tools/case_file.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <unordered_map>
@@ -8,7 +9,6 @@
 #include <nlohmann/json.hpp>
 
 #include "ir/diagnostics.h"
-#include "ir/numbers.h"
 
 namespace minihlo {
 namespace {
@@ -64,22 +64,6 @@ std::string encode_base64(const std::byte* data, int64_t size) {
   return out;
 }
 
-// Brings values narrower than a byte, and truth values, into the form that a Literal has.
-void normalize(HostTensor& tensor, std::byte* data) {
-  dispatch(tensor.type, [&]<class T>(std::type_identity<T>) {
-    if constexpr (IsNarrowInt<T>::value || std::is_same_v<T, Pred>) {
-      for (int64_t i = 0; i < tensor.bytes; ++i) {
-        const auto byte = static_cast<uint8_t>(data[i]);
-        if constexpr (std::is_same_v<T, Pred>) {
-          data[i] = static_cast<std::byte>(byte != 0);
-        } else {
-          data[i] = static_cast<std::byte>(T(byte).value);
-        }
-      }
-    }
-  });
-}
-
 // Reads cases out of JSON values; `wrong_` is the first thing that is not as it should be.
 class Reader {
  public:
@@ -99,8 +83,13 @@ class Reader {
     item.partitions = count(json, "partitions");
     if (json.contains("inputs")) item.inputs = tensors(json["inputs"], "inputs");
     if (json.contains("outputs")) item.outputs = tensors(json["outputs"], "outputs");
+    if (json.contains("devices")) item.devices = devices(json["devices"]);
     if (json.contains("compare")) item.rule = rule(json["compare"]);
-    item.rule.nan_payload = text(json, "nan") == "payload";
+    if (std::string nan = text(json, "nan"); nan == "payload") {
+      item.rule.nan_payload = true;
+    } else if (!nan.empty()) {
+      fail("\"nan\" is \"payload\"");
+    }
     return item;
   }
 
@@ -129,22 +118,45 @@ class Reader {
     return at->get<int64_t>();
   }
 
+  std::vector<int> devices(const Json& json) {
+    std::vector<int> result;
+    auto is_device = [](const Json& device) {
+      return device.is_number_unsigned() &&
+             device.get<uint64_t>() < static_cast<uint64_t>(kMaxDevices);
+    };
+    if (!json.is_array() || !std::ranges::all_of(json, is_device)) {
+      fail("\"devices\" is a list of devices");
+      return {};
+    }
+    for (const Json& device : json) result.push_back(device.get<int>());
+    return result;
+  }
+
   CompareRule rule(const Json& json) {
     CompareRule result;
     if (json == "bits") return result;
-    auto number = [&](const char* key) {
-      auto at = json.find(key);
-      return at != json.end() && at->is_number() ? at->get<double>() : 0;
+    auto take = [&](const Json& value, auto& number) {
+      const bool is_whole = std::is_integral_v<std::remove_reference_t<decltype(number)>>;
+      if (!(is_whole ? value.is_number_integer() : value.is_number())) return false;
+      number = value.get<std::remove_reference_t<decltype(number)>>();
+      return true;
     };
-    if (json.is_object() && json.contains("ulp") && json["ulp"].is_number_integer()) {
-      result.kind = CompareRule::Kind::kUlp;
-      result.ulp = json["ulp"].get<int64_t>();
-    } else if (json.is_object() && (json.contains("rel") || json.contains("abs"))) {
-      result.kind = CompareRule::Kind::kTolerance;
-      result.relative = number("rel");
-      result.absolute = number("abs");
-    } else {
+    bool good = json.is_object() && !json.empty();
+    for (auto at = json.begin(); good && at != json.end(); ++at) {
+      if (at.key() == "ulp" && json.size() == 1) {
+        result.kind = CompareRule::Kind::kUlp;
+        good = take(*at, result.ulp);
+      } else if (at.key() == "rel" || at.key() == "abs") {
+        result.kind = CompareRule::Kind::kTolerance;
+        good = take(*at, at.key() == "rel" ? result.relative : result.absolute);
+      } else {
+        good = false;
+      }
+    }
+    if (!good) {
       fail("\"compare\" is \"bits\", {\"rel\", \"abs\"} or {\"ulp\"}");
+    } else if (std::string problem = problem_of(result); !problem.empty()) {
+      fail(fmt::format("\"compare\": {}", problem));
     }
     return result;
   }
@@ -205,7 +217,7 @@ class Reader {
       return result;
     }
     result.bytes = bytes;
-    normalize(result, memory.get());
+    normalize(result.type, {memory.get(), static_cast<size_t>(bytes)});
     result.data = std::move(memory);
     return known->second = result;
   }
@@ -234,32 +246,35 @@ Json tensors_json(const std::vector<std::vector<HostTensor>>& devices) {
 
 tl::expected<std::vector<Case>, std::string> parse_cases(std::string_view text) {
   std::vector<Case> cases;
-  auto add = [&](const Json& json) -> std::string {
+  auto add = [&](const Json& json) {
     Reader reader;
-    cases.push_back(reader.read(json));
-    return reader.wrong();
+    Case item = reader.read(json);
+    item.wrong = reader.wrong();
+    if (item.name.empty()) item.name = fmt::format("case {}", cases.size() + 1);
+    cases.push_back(std::move(item));
   };
   Json whole = Json::parse(text, nullptr, false);
-  if (!whole.is_discarded()) {
-    if (!whole.is_array()) {
-      if (std::string wrong = add(whole); !wrong.empty()) return tl::unexpected(wrong);
-      return cases;
+  if (whole.is_array()) {
+    for (const Json& json : whole) add(json);
+  } else if (!whole.is_discarded()) {
+    add(whole);
+  } else {
+    for (int64_t line = 1; !text.empty(); ++line) {
+      size_t end = std::min(text.find('\n'), text.size());
+      std::string_view row = text.substr(0, end);
+      text.remove_prefix(std::min(end + 1, text.size()));
+      if (row.find_first_not_of(" \t\r") == row.npos) continue;
+      Json json = Json::parse(row, nullptr, false);
+      if (!json.is_discarded()) {
+        add(json);
+      } else if (cases.empty()) {
+        return tl::unexpected(fmt::format("line {}: not JSON", line));
+      } else {
+        Case& item = cases.emplace_back();
+        item.name = fmt::format("line {}", line);
+        item.wrong = "not JSON";
+      }
     }
-    for (const Json& json : whole) {
-      std::string wrong = add(json);
-      if (!wrong.empty()) return tl::unexpected(fmt::format("case {}: {}", cases.size(), wrong));
-    }
-    if (cases.empty()) return tl::make_unexpected(std::string("no cases"));
-    return cases;
-  }
-  for (int64_t line = 1; !text.empty(); ++line) {
-    size_t end = std::min(text.find('\n'), text.size());
-    std::string_view row = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (row.find_first_not_of(" \t\r") == row.npos) continue;
-    Json json = Json::parse(row, nullptr, false);
-    std::string wrong = json.is_discarded() ? "not JSON" : add(json);
-    if (!wrong.empty()) return tl::unexpected(fmt::format("line {}: {}", line, wrong));
   }
   if (cases.empty()) return tl::make_unexpected(std::string("no cases"));
   return cases;
@@ -282,6 +297,7 @@ std::string print_case(const Case& item) {
   if (item.replicas > 0) json["replicas"] = item.replicas;
   if (item.partitions > 0) json["partitions"] = item.partitions;
   if (item.inputs) json["inputs"] = tensors_json(*item.inputs);
+  if (item.devices) json["devices"] = *item.devices;
   if (item.outputs) json["outputs"] = tensors_json(*item.outputs);
   switch (item.rule.kind) {
     case CompareRule::Kind::kBits:

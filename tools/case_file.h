@@ -6,7 +6,8 @@
 // parameter or result, tuples flattened in order, tokens left out:
 // {"dtype": "f32", "dims": [2, 3], "data": base64 of the row-major little-endian elements}.
 // compare: "bits", {"rel": x, "abs": y} or {"ulp": k}. "nan": "payload" makes NaNs count bit for
-// bit. All but inputs or outputs may be missing.
+// bit. With "devices": [0, 2] outputs are those of these devices alone. All but inputs or outputs
+// may be missing.
 #pragma once
 
 #include <cstdint>
@@ -30,12 +31,14 @@ struct Case {
   int64_t partitions = 0;
   std::optional<Inputs> inputs;
   std::optional<std::vector<std::vector<HostTensor>>> outputs;
+  std::optional<std::vector<int>> devices;  // whose outputs these are; nothing: all devices
   CompareRule rule;
   std::string oracle;
+  std::string wrong;  // why it is no case; then only its name counts
 };
 
-/// Reads one case, or several: a JSON object, an array of them, or one object a line. What is
-/// wrong is said with the case's number and the member at fault.
+/// Reads one case, or several: a JSON object, an array of them, or one object a line. An error
+/// where the whole is none of these; a single case that is none has a reason in `wrong`.
 tl::expected<std::vector<Case>, std::string> parse_cases(std::string_view text);
 tl::expected<std::vector<Case>, std::string> read_case_file(const std::string& path);
 

@@ -1,52 +1,32 @@
 #include "tools/case_run.h"
 
+#include <numeric>
+
 #include <fmt/format.h>
 
 #include "ir/module_reader.h"
 #include "ir/verifier.h"
-#include "sim/walk.h"
+#include "tools/comparison.h"
+#include "tools/run_report.h"
 
 namespace minihlo {
 namespace {
 
-// "[1,0,2]" for element `index` of a tensor.
-std::string index_text(const HostTensor& tensor, int64_t index) {
-  std::string text;
-  for (size_t i = tensor.dims.size(); i-- > 0;) {
-    text = fmt::format("{}{}{}", index % tensor.dims[i], text.empty() ? "" : ",", text);
-    index /= tensor.dims[i];
+CaseOutcome::Kind kind_of(Stop::Kind stop) {
+  using Kind = CaseOutcome::Kind;
+  switch (exit_code(stop)) {
+    case ExitCode::kUnsupported:
+      return Kind::kUnsupported;
+    case ExitCode::kDiffers:
+      return Kind::kFailed;
+    case ExitCode::kUndecided:
+      return Kind::kStopped;
+    default:
+      return Kind::kInvalid;
   }
-  return "[" + text + "]";
 }
 
 }  // namespace
-
-std::string compare_outputs(const Mesh& mesh, const std::vector<std::vector<HostTensor>>& expected,
-                            const std::vector<std::vector<HostTensor>>& actual,
-                            const CompareRule& rule) {
-  if (expected.size() != actual.size()) {
-    return fmt::format("expected outputs of {} devices, got {}", expected.size(), actual.size());
-  }
-  for (size_t device = 0; device < expected.size(); ++device) {
-    std::string name = device_name(mesh, static_cast<int64_t>(device));
-    if (expected[device].size() != actual[device].size()) {
-      return fmt::format("{}: expected {} outputs, got {}", name, expected[device].size(),
-                         actual[device].size());
-    }
-    for (size_t i = 0; i < expected[device].size(); ++i) {
-      const HostTensor& wanted = expected[device][i];
-      Difference difference = compare(wanted, actual[device][i], rule);
-      if (!difference.what.empty()) {
-        return fmt::format("{}, output {}: {}", name, i, difference.what);
-      }
-      if (difference.count == 0) continue;
-      return fmt::format("{}, output {}, element {}: expected {}, got {} ({} of {} differ)", name,
-                         i, index_text(wanted, difference.index), difference.expected,
-                         difference.actual, difference.count, wanted.element_count());
-    }
-  }
-  return "";
-}
 
 tl::expected<Mesh, std::string> run_mesh(const Module& module, const Case* item, int64_t replicas,
                                          int64_t partitions) {
@@ -57,33 +37,53 @@ tl::expected<Mesh, std::string> run_mesh(const Module& module, const Case* item,
                    chosen(partitions, item ? item->partitions : 0, module.num_partitions()));
 }
 
+std::vector<int> all_devices(const Mesh& mesh) {
+  std::vector<int> devices(static_cast<size_t>(mesh.device_count()));
+  std::iota(devices.begin(), devices.end(), 0);
+  return devices;
+}
+
+tl::expected<std::vector<int>, std::string> devices_of_outputs(const Case& item, const Mesh& mesh) {
+  if (item.devices) {
+    for (const int device : *item.devices) {
+      if (device < mesh.device_count()) continue;
+      return tl::unexpected(
+          fmt::format("outputs of device {} of a mesh of {}", device, mesh.device_count()));
+    }
+    return *item.devices;
+  }
+  return all_devices(mesh);
+}
+
 CaseOutcome run_case(const Case& item, const std::shared_ptr<const Source>& beside,
                      const RunOptions& options) {
   using Kind = CaseOutcome::Kind;
-  auto failed = [](std::string message) {
-    return CaseOutcome{Kind::kFailed, "", std::move(message), {}};
+  auto invalid = [](std::string message) {
+    return CaseOutcome{Kind::kInvalid, "", std::move(message), {}};
   };
+  if (!item.wrong.empty()) return invalid(item.wrong);
   std::shared_ptr<const Source> source =
       item.module ? Source::from_string(item.name, *item.module) : beside;
-  if (!source) return failed("the case has no module, and there is no module.hlo beside it");
+  if (!source) return invalid("the case has no module, and there is no module.hlo beside it");
   Diagnostics diagnostics(source);
   std::unique_ptr<Module> module = parse_module(source, diagnostics);
-  if (!module) return failed(diagnostics.to_string());
+  if (!module) return invalid(diagnostics.to_string());
   auto mesh = run_mesh(*module, &item, 0, 0);
-  if (!mesh) return failed(mesh.error());
+  if (!mesh) return invalid(mesh.error());
   verify(*module, {mesh->replicas, mesh->partitions}, diagnostics);
-  if (!diagnostics.ok()) return failed(diagnostics.to_string());
-  if (!item.inputs || !item.outputs) return failed("the case has no inputs or no outputs");
+  if (!diagnostics.ok()) return invalid(diagnostics.to_string());
+  if (!item.inputs || !item.outputs) return invalid("the case has no inputs or no outputs");
   auto result = simulate(*module, *mesh, *item.inputs, options);
   if (!result) {
-    bool unsupported = result.error().kind == Stop::Kind::kUnsupported;
-    return {unsupported ? Kind::kUnsupported : Kind::kFailed,
-            result.error().what,
-            result.error().message,
-            {}};
+    Stop& stop = result.error();
+    return {kind_of(stop.kind), std::move(stop.what), std::move(stop.message), {}};
   }
-  std::string wrong = compare_outputs(*mesh, *item.outputs, result->outputs, item.rule);
-  return {wrong.empty() ? Kind::kPassed : Kind::kFailed, "", std::move(wrong), result->stats};
+  const auto devices = devices_of_outputs(item, *mesh);
+  if (!devices) return invalid(devices.error());
+  OutputDifference difference = compare_outputs(*mesh, output_leaves(*module), *devices,
+                                                *item.outputs, result->outputs, item.rule);
+  return {difference.text.empty() ? Kind::kPassed : Kind::kFailed, "", std::move(difference.text),
+          result->stats};
 }
 
 }  // namespace minihlo

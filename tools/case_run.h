@@ -13,7 +13,13 @@
 namespace minihlo {
 
 struct CaseOutcome {
-  enum class Kind : uint8_t { kPassed, kFailed, kUnsupported };
+  enum class Kind : uint8_t {
+    kPassed,
+    kFailed,   // outputs differ, or devices do not come together
+    kInvalid,  // the case or its module is none
+    kStopped,  // a limit cut it short
+    kUnsupported,
+  };
   Kind kind = Kind::kPassed;
   std::string what;     // kUnsupported: the opcode or feature
   std::string message;  // why it did not pass
@@ -25,10 +31,10 @@ struct CaseOutcome {
 CaseOutcome run_case(const Case& item, const std::shared_ptr<const Source>& beside,
                      const RunOptions& options);
 
-/// The first device and output that differ, as a sentence; empty when all count as the same.
-std::string compare_outputs(const Mesh& mesh, const std::vector<std::vector<HostTensor>>& expected,
-                            const std::vector<std::vector<HostTensor>>& actual,
-                            const CompareRule& rule);
+std::vector<int> all_devices(const Mesh& mesh);
+/// The devices that the outputs of a case are of, all where it does not say; an error where there
+/// are not so many.
+tl::expected<std::vector<int>, std::string> devices_of_outputs(const Case& item, const Mesh& mesh);
 
 /// The mesh of a run: what the flags say, else the case, else the module's header. 0: not said.
 tl::expected<Mesh, std::string> run_mesh(const Module& module, const Case* item, int64_t replicas,

@@ -83,6 +83,13 @@ void print_error(std::string_view message, std::string_view rule, std::string_vi
   reported().list.push(error_json(message, rule, file));
 }
 
+void print_warning(std::string_view message, std::string_view rule, std::string_view file) {
+  report(fmt::format("minihlo: warning: {}\n", for_terminal(message)));
+  if (reported().gather) {
+    reported().list.push(error_json(message, rule, file, Severity::kWarning));
+  }
+}
+
 void print_diagnostics(const Diagnostics& diagnostics, std::string_view file) {
   report(diagnostics.to_string(!reported().gather && colours_on_stderr()));
   if (!reported().gather) return;
@@ -135,10 +142,11 @@ Json diagnostic_json(const Diagnostic& diagnostic, const Source* source, std::st
   return object;
 }
 
-Json error_json(std::string_view message, std::string_view rule, std::string_view file) {
+Json error_json(std::string_view message, std::string_view rule, std::string_view file,
+                Severity severity) {
   Json object = Json::object();
   if (!file.empty()) object.set("file", file);
-  object.set("severity", "error");
+  object.set("severity", to_string(severity));
   object.set("rule", rule);
   object.set("message", message);
   return object;

@@ -22,6 +22,9 @@ void gather_errors();
 /// name, `file` the file that it is about, if there is one (the message names it too).
 void print_error(std::string_view message, std::string_view rule = "invalid",
                  std::string_view file = "");
+/// Reports a warning in the same way.
+void print_warning(std::string_view message, std::string_view rule = "unused",
+                   std::string_view file = "");
 /// Reports all that was found in a file, in colours where a person sees them on a terminal.
 void print_diagnostics(const Diagnostics& diagnostics, std::string_view file);
 /// Prints the document of a command with --json.
@@ -34,6 +37,7 @@ bool finish_output();
 /// A diagnostic as check --json prints it.
 Json diagnostic_json(const Diagnostic& diagnostic, const Source* source, std::string_view file);
 /// An error without a place, in the same form.
-Json error_json(std::string_view message, std::string_view rule, std::string_view file);
+Json error_json(std::string_view message, std::string_view rule, std::string_view file,
+                Severity severity = Severity::kError);
 
 }  // namespace minihlo

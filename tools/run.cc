@@ -1,20 +1,24 @@
 // minihlo run: run modules on simulated devices.
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
-#include <map>
+#include <optional>
+#include <span>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "ir/verifier.h"
 #include "sim/run/simulator.h"
-#include "tools/case_file.h"
 #include "tools/case_run.h"
 #include "tools/command.h"
+#include "tools/comparison.h"
 #include "tools/error_output.h"
 #include "tools/json_out.h"
 #include "tools/module_file.h"
+#include "tools/run_cases.h"
+#include "tools/run_data.h"
+#include "tools/run_output.h"
 #include "tools/run_report.h"
 
 namespace minihlo {
@@ -28,19 +32,29 @@ class Run : public Command {
         .summary = "run modules on simulated devices",
         .description =
             "Runs the entry computation of FILE on every device of the mesh at once. Inputs come\n"
-            "from --input, a case; else they are made from --seed: distinct on each device,\n"
-            "parameter and index as far as their type has room. Outputs are printed per device,\n"
-            "or written as a case with -o. --expect compares them with a case's outputs, by the\n"
-            "rule that it names.\n"
+            "from --input; else they are made from --seed: distinct on each device, parameter and\n"
+            "index as far as their type has room. Outputs are printed per device, or written with\n"
+            "-o. --expect compares them bit by bit, as a case says, or as --tolerance or --ulp "
+            "do.\n"
+            "\n"
+            "Files of tensors are .safetensors, .npz and .npy. In them p1 is parameter 1 on all\n"
+            "devices, d3/p1 that of device 3, p1.0 its first element where it is a tuple; the\n"
+            "parameter's own name will do as well. o0, o1, ... are the outputs. {device} in a "
+            "path\n"
+            "stands for a file a device, also {replica} and {partition}. An .npy file is called "
+            "as\n"
+            "the tensor is. A case (docs/simulator.md) holds all in one.\n"
             "\n"
             "With --case each FILE holds cases with inputs and expected outputs; one without a\n"
             "module takes module.hlo beside it. A report counts what passed and failed.\n"
             "\n"
             "Exits with 1 when outputs differ from what is expected or devices end in a deadlock\n"
-            "or mismatch, 3 when a limit cut the run short, 4 for what is not supported.",
+            "or mismatch, 2 for bad input, 3 when a limit cut the run short, 4 for what is not\n"
+            "supported.",
         .examples =
             "  minihlo run a.hlo --partitions=4          run on four devices, made-up inputs\n"
-            "  minihlo run a.hlo --input=case.json --expect=case.json\n"
+            "  minihlo run a.hlo --input=in.npz --expect=out.npz --tolerance=rel=1e-5,abs=1e-8\n"
+            "  minihlo run a.hlo --input=shard{device}.safetensors -o out.safetensors\n"
             "  minihlo run --case cases/*.jsonl          run cases with modules inside",
     };
   }
@@ -53,12 +67,19 @@ class Run : public Command {
     arguments.option("--partitions", "P", partitions_,
                      "partitions of the mesh (default: as the case or the module's header says)",
                      1);
-    arguments.option("--input", "FILE", input_, "a case whose inputs are taken");
+    arguments.option("--input", "FILE", input_,
+                     "inputs: a case, or any number of .safetensors, .npz and .npy files");
     arguments.option("--seed", "S", seed_, "make inputs from this seed (default: 0)");
-    arguments.option("--expect", "FILE", expect_, "a case whose outputs are expected");
+    arguments.option("--expect", "FILE", expect_, "expected outputs, in the same forms");
+    arguments.option("--tolerance", "rel=X,abs=Y", tolerance_,
+                     "outputs a may differ from what is expected by abs + rel * |a|");
+    arguments.option("--ulp", "N", ulp_,
+                     "outputs may differ by N values of their type from what is expected", 0);
     arguments.option("-o,--output", "FILE", output_,
-                     "write inputs and outputs as a case instead of printing outputs");
-    arguments.option("--devices", "LIST", devices_, "print only these: 0,3-5");
+                     "write inputs and outputs instead of printing outputs: .safetensors, .npz, "
+                     ".npy, else a case");
+    arguments.option("--devices", "LIST", devices_,
+                     "print, write and compare outputs of these alone: 0,3-5");
     arguments.choice("--elided", elided_, {"zero", "seed"},
                      "values of constants that the text leaves out as {...}");
     arguments.flag("--stats", stats_, "print peak memory, steps and time");
@@ -82,7 +103,7 @@ class Run : public Command {
           std::chrono::steady_clock::now() +
           std::chrono::milliseconds(static_cast<int64_t>(std::min(timeout_, 1e9) * 1000));
     }
-    if (case_mode_) return run_cases();
+    if (case_mode_) return run_case_files(files_, options_, json_, stats_);
     if (files_.size() != 1) {
       print_error("run takes one module; several files are for --case");
       return ExitCode::kInvalid;
@@ -98,14 +119,9 @@ class Run : public Command {
     return ExitCode::kInvalid;
   }
 
-  // The first case of a file. Where it names a module it is for that one: the user says which.
-  static std::optional<Case> load_case(const std::string& path) {
-    auto cases = read_case_file(path);
-    if (!cases) {
-      print_error(cases.error());
-      return std::nullopt;
-    }
-    return std::move(cases->front());
+  ExitCode invalid(const std::vector<std::string>& messages) const {
+    for (const std::string& message : messages) print_error(message);
+    return ExitCode::kInvalid;
   }
 
   ExitCode run_module() {
@@ -115,10 +131,11 @@ class Run : public Command {
       print_findings(file);
       return ExitCode::kInvalid;
     }
-    std::optional<Case> input, expect;
-    if (!input_.empty() && !(input = load_case(input_))) return ExitCode::kInvalid;
-    if (!expect_.empty() && !(expect = load_case(expect_))) return ExitCode::kInvalid;
-    const Case* said = input ? &*input : expect ? &*expect : nullptr;
+    RunData input(input_leaves(*module)), expect(output_leaves(*module));
+    for (auto [data, paths] : {std::pair(&input, &input_), std::pair(&expect, &expect_)}) {
+      if (std::string wrong = data->open(*paths); !wrong.empty()) return invalid(wrong);
+    }
+    const Case* said = input.of_case() ? input.of_case() : expect.of_case();
     auto mesh = run_mesh(*module, said, replicas_, partitions_);
     if (!mesh) return invalid(mesh.error());
     verify(*module, {mesh->replicas, mesh->partitions}, file.diagnostics);
@@ -126,16 +143,31 @@ class Run : public Command {
       print_findings(file);
       return ExitCode::kInvalid;
     }
-    if (input && !input->inputs) return invalid(fmt::format("'{}' has no inputs", input_));
-    if (expect && !expect->outputs) return invalid(fmt::format("'{}' has no outputs", expect_));
-    std::vector<bool> shown;
-    if (std::string wrong = parse_devices(mesh->device_count(), shown); !wrong.empty()) {
-      return invalid(wrong);
+    auto kept = parse_devices(mesh->device_count());
+    if (!kept) return invalid(kept.error());
+    CompareRule rule = expect.of_case() ? expect.of_case()->rule : CompareRule();
+    if (std::string wrong = take_rule(rule); !wrong.empty()) return invalid(wrong);
+    if (!output_.empty()) {
+      std::string wrong = problem_of_run_file(output_, *module, *mesh, *kept);
+      if (!wrong.empty()) return invalid(wrong);
     }
 
-    int64_t limit = options_.max_memory > 0 ? options_.max_memory : default_max_memory();
-    tl::expected<Inputs, Stop> inputs =
-        input ? *input->inputs : make_inputs(*module, *mesh, seed_, limit);
+    auto expected = expected_outputs(expect, *mesh, *kept);
+    if (!expected) return invalid(expected.error());
+    tl::expected<Inputs, Stop> inputs = tl::unexpected(Stop{});
+    if (input_.empty()) {
+      const int64_t limit = options_.max_memory > 0 ? options_.max_memory : default_max_memory();
+      inputs = make_inputs(*module, *mesh, seed_, limit);
+    } else if (const Case* item = input.of_case()) {
+      if (!item->inputs) return invalid(fmt::format("'{}' has no inputs", input_[0]));
+      inputs = *item->inputs;
+    } else {
+      const std::vector<int> devices = all_devices(*mesh);
+      auto taken = input.take(*mesh, devices);
+      if (!taken) return invalid(taken.error());
+      inputs = *std::move(taken);
+      for (const std::string& warning : input.unused('o', *mesh, devices)) print_warning(warning);
+    }
     tl::expected<RunResult, Stop> result = tl::unexpected(Stop{});
     if (inputs) {
       result = simulate(*module, *mesh, *inputs, options_);
@@ -144,23 +176,18 @@ class Run : public Command {
     }
     if (!result) return report_stop(result.error());
 
-    std::string difference;
-    if (expect) {
-      difference = compare_outputs(*mesh, *expect->outputs, result->outputs, expect->rule);
+    OutputDifference difference;
+    if (*expected) {
+      difference = compare_outputs(*mesh, output_leaves(*module), (*expected)->devices,
+                                   (*expected)->outputs, result->outputs, rule);
     }
-    if (!output_.empty()) {
-      Case made;
-      made.name = module->name();
-      made.replicas = mesh->replicas;
-      made.partitions = mesh->partitions;
-      made.inputs = *std::move(inputs);
-      made.outputs = result->outputs;
-      if (!write_output(output_, print_case(made))) return ExitCode::kInvalid;
+    if (!output_.empty() && !write_run(output_, *module, *mesh, *kept, *inputs, result->outputs)) {
+      return ExitCode::kInvalid;
     }
     if (json_) {
-      print_json(*mesh, *result, shown, expect.has_value(), difference);
+      print_json(*mesh, *result, *kept, difference);
     } else if (output_.empty()) {
-      print_stdout(outputs_text(*mesh, *result, shown));
+      print_stdout(outputs_text(*mesh, *result, *kept));
     }
     if (stats_ && !json_) {
       auto* print = output_ == "-" ? print_stderr : print_stdout;
@@ -168,9 +195,58 @@ class Run : public Command {
                         result->stats.peak_memory, bytes_text(result->stats.peak_memory),
                         result->stats.steps, result->stats.seconds));
     }
-    if (difference.empty()) return ExitCode::kOk;
-    print_error(fmt::format("outputs differ from '{}': {}", expect_, difference));
+    if (difference.text.empty()) return ExitCode::kOk;
+    print_error(
+        fmt::format("outputs differ from '{}': {}", fmt::join(expect_, "', '"), difference.text));
     return ExitCode::kDiffers;
+  }
+
+  // Options of comparison go before what a case says. Says what is wrong with them, or nothing.
+  std::string take_rule(CompareRule& rule) const {
+    if (expect_.empty() && (!tolerance_.empty() || ulp_ >= 0)) {
+      return "--tolerance and --ulp go with --expect";
+    }
+    if (!tolerance_.empty() && ulp_ >= 0) return "either --tolerance or --ulp is given";
+    if (ulp_ >= 0) {
+      rule.kind = CompareRule::Kind::kUlp;
+      rule.ulp = ulp_;
+    }
+    return tolerance_.empty() ? "" : parse_tolerance(tolerance_, rule);
+  }
+
+  struct Expected {
+    std::vector<int> devices;
+    std::vector<std::vector<HostTensor>> outputs;  // of each of them
+  };
+  // Nothing where nothing is expected.
+  tl::expected<std::optional<Expected>, std::vector<std::string>> expected_outputs(
+      RunData& expect, const Mesh& mesh, const std::vector<int>& kept) const {
+    using Errors = std::vector<std::string>;
+    if (expect_.empty()) return std::nullopt;
+    const Case* item = expect.of_case();
+    if (!item) {
+      auto taken = expect.take(mesh, kept);
+      if (!taken) return tl::unexpected(std::move(taken.error()));
+      if (taken->size() == 1) taken->resize(kept.size(), taken->front());
+      for (const std::string& warning : expect.unused('p', mesh, kept)) print_warning(warning);
+      return Expected{kept, *std::move(taken)};
+    }
+    if (!item->outputs)
+      return tl::unexpected(Errors{fmt::format("'{}' has no outputs", expect_[0])});
+    auto devices = devices_of_outputs(*item, mesh);
+    if (!devices) return tl::unexpected(Errors{std::move(devices.error())});
+    if (devices->size() != item->outputs->size()) {
+      return tl::unexpected(
+          Errors{fmt::format("'{}' has outputs of {} devices, not of {}", expect_[0],
+                             item->outputs->size(), devices->size())});
+    }
+    Expected result;
+    for (size_t i = 0; i < devices->size(); ++i) {
+      if (!std::ranges::binary_search(kept, (*devices)[i])) continue;
+      result.devices.push_back((*devices)[i]);
+      result.outputs.push_back((*item->outputs)[i]);
+    }
+    return result;
   }
 
   ExitCode report_stop(const Stop& stop) const {
@@ -185,9 +261,9 @@ class Run : public Command {
     return exit_code(stop.kind);
   }
 
-  // "0,3-5". What is wrong with it, or nothing.
-  std::string parse_devices(int64_t count, std::vector<bool>& shown) const {
-    shown.assign(static_cast<size_t>(count), devices_.empty());
+  // "0,3-5": the devices in order, or what is wrong.
+  tl::expected<std::vector<int>, std::string> parse_devices(int64_t count) const {
+    std::vector<bool> is_kept(static_cast<size_t>(count), devices_.empty());
     std::string_view rest = devices_;
     while (!rest.empty()) {
       std::string_view item = rest.substr(0, rest.find(','));
@@ -202,131 +278,39 @@ class Run : public Command {
       last = first;
       if (dash != item.npos) good = good && number(item.substr(dash + 1), last);
       if (!good || first < 0 || last < first || last >= count) {
-        return fmt::format("--devices: '{}' is no device or range of devices of {}", item, count);
+        return tl::unexpected(
+            fmt::format("--devices: '{}' is no device or range of devices of {}", item, count));
       }
-      for (int64_t i = first; i <= last; ++i) shown[static_cast<size_t>(i)] = true;
+      for (int64_t i = first; i <= last; ++i) is_kept[static_cast<size_t>(i)] = true;
     }
-    return "";
+    std::vector<int> kept;
+    for (size_t i = 0; i < is_kept.size(); ++i) {
+      if (is_kept[i]) kept.push_back(static_cast<int>(i));
+    }
+    return kept;
   }
 
-  void print_json(const Mesh& mesh, const RunResult& result, const std::vector<bool>& shown,
-                  bool expected, const std::string& difference) const {
+  void print_json(const Mesh& mesh, const RunResult& result, std::span<const int> kept,
+                  const OutputDifference& difference) const {
+    const bool is_same = difference.text.empty();
     Json object = Json::object();
-    object.set("status", difference.empty() ? "ok" : "differs");
+    object.set("status", is_same ? "ok" : "differs");
     object.set("replicas", mesh.replicas);
     object.set("partitions", mesh.partitions);
-    if (expected) object.set("expected", difference.empty());
-    if (!difference.empty()) object.set("difference", difference);
+    if (!expect_.empty()) object.set("expected", is_same);
+    if (!is_same) object.set("difference", difference.text);
+    if (difference.outputs > 0) object.set("first_difference", difference_json(difference));
     if (stats_) object.set("stats", stats_json(result.stats));
-    object.set("devices", outputs_json(result, output_.empty() ? shown : std::vector<bool>()));
+    object.set("devices", outputs_json(result, output_.empty() ? kept : std::span<const int>()));
     print_document(object);
-  }
-
-  // Cases.
-
-  struct Report {
-    int64_t passed = 0, failed = 0, unsupported = 0;
-    std::map<std::string, int64_t> missing;  // by what is not supported
-    Json list = Json::array();
-    RunStats stats;
-  };
-
-  ExitCode run_cases() {
-    Report report;
-    Json diagnostics = Json::array();
-    bool unreadable = false;
-    for (const std::string& file : files_) {
-      auto cases = read_case_file(file);
-      if (!cases) {
-        if (json_) diagnostics.push(error_json(cases.error(), "invalid", file));
-        print_error(cases.error(), "invalid", file);
-        unreadable = true;
-        continue;
-      }
-      std::shared_ptr<const Source> beside = module_beside(file, *cases);
-      for (const Case& item : *cases) {
-        take(report, file, item, run_case(item, beside, options_));
-      }
-    }
-    const int64_t total = report.passed + report.failed + report.unsupported;
-    if (json_) {
-      Json object = Json::object();
-      object.set("cases", total);
-      object.set("passed", report.passed);
-      object.set("failed", report.failed);
-      object.set("unsupported", report.unsupported);
-      Json missing = Json::object();
-      for (const auto& [what, count] : report.missing) missing.set(what, count);
-      object.set("missing", std::move(missing));
-      object.set("not_passed", std::move(report.list));
-      if (unreadable) object.set("diagnostics", std::move(diagnostics));
-      if (stats_) object.set("stats", stats_json(report.stats));
-      print_document(object);
-    } else {
-      print_stdout(fmt::format("{} cases: {} passed, {} failed, {} unsupported\n", total,
-                               report.passed, report.failed, report.unsupported));
-      for (const auto& [what, count] : report.missing)
-        print_stdout(fmt::format("  {}: {}\n", what, count));
-      if (stats_) {
-        print_stdout(fmt::format("peak memory {} bytes, {} steps, {:.6f} s\n",
-                                 report.stats.peak_memory, report.stats.steps,
-                                 report.stats.seconds));
-      }
-    }
-    if (unreadable) return ExitCode::kInvalid;
-    if (report.failed > 0) return ExitCode::kDiffers;
-    return report.unsupported > 0 ? ExitCode::kUnsupported : ExitCode::kOk;
-  }
-
-  // The module of cases that hold none: `module.hlo` beside case.json, NAME.hlo beside
-  // NAME.case.json.
-  static std::shared_ptr<const Source> module_beside(const std::string& file,
-                                                     const std::vector<Case>& cases) {
-    if (std::ranges::all_of(cases, [](const Case& item) { return item.module.has_value(); })) {
-      return nullptr;
-    }
-    std::filesystem::path path = file;
-    std::string name = path.filename().string();
-    constexpr std::string_view kSuffix = ".case.json";
-    name = name.ends_with(kSuffix) ? name.substr(0, name.size() - kSuffix.size()) + ".hlo"
-                                   : "module.hlo";
-    std::string error;
-    return Source::from_file(path.replace_filename(name).string(), error);
-  }
-
-  void take(Report& report, const std::string& file, const Case& item,
-            const CaseOutcome& outcome) const {
-    using Kind = CaseOutcome::Kind;
-    report.stats.steps += outcome.stats.steps;
-    report.stats.seconds += outcome.stats.seconds;
-    report.stats.peak_memory = std::max(report.stats.peak_memory, outcome.stats.peak_memory);
-    if (outcome.kind == Kind::kPassed) {
-      ++report.passed;
-      return;
-    }
-    const bool failed = outcome.kind == Kind::kFailed;
-    ++(failed ? report.failed : report.unsupported);
-    if (!failed) ++report.missing[outcome.what];
-    if (!json_) {
-      std::string_view message = outcome.message;
-      while (message.ends_with('\n')) message.remove_suffix(1);
-      print_stdout(fmt::format("{}: {}: {}: {}\n", file, item.name,
-                               failed ? "failed" : "unsupported", message));
-      return;
-    }
-    Json entry = Json::object();
-    entry.set("file", file);
-    entry.set("name", item.name);
-    entry.set("status", failed ? "failed" : "unsupported");
-    if (!failed) entry.set("what", outcome.what);
-    entry.set("message", outcome.message);
-    report.list.push(std::move(entry));
   }
 
   std::vector<std::string> files_;
   bool case_mode_ = false;
   int64_t replicas_ = 0, partitions_ = 0;
-  std::string input_, expect_, output_, devices_, elided_;
+  std::vector<std::string> input_, expect_;
+  std::string output_, devices_, elided_, tolerance_;
+  int64_t ulp_ = -1;
   uint64_t seed_ = 0;
   bool stats_ = false, json_ = false;
   double timeout_ = 0;

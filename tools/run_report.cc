@@ -127,13 +127,10 @@ std::string_view kind_text(Stop::Kind kind) {
   return "";
 }
 
-std::string outputs_text(const Mesh& mesh, const RunResult& result,
-                         const std::vector<bool>& shown) {
+std::string outputs_text(const Mesh& mesh, const RunResult& result, std::span<const int> devices) {
   std::string out;
   AlikeDevices alike(result);
-  for (size_t device = 0; device < shown.size(); ++device) {
-    if (shown[device]) alike.add(static_cast<int>(device));
-  }
+  for (const int device : devices) alike.add(device);
   for (const std::vector<int>& group : alike.groups()) {
     out +=
         fmt::format("{}:\n", group.size() == 1 ? device_name(mesh, group[0]) : device_list(group));
@@ -146,14 +143,13 @@ std::string outputs_text(const Mesh& mesh, const RunResult& result,
   return out;
 }
 
-Json outputs_json(const RunResult& result, const std::vector<bool>& shown) {
-  Json devices = Json::array();
-  for (size_t device = 0; device < shown.size(); ++device) {
-    if (!shown[device]) continue;
+Json outputs_json(const RunResult& result, std::span<const int> devices) {
+  Json list = Json::array();
+  for (const int device : devices) {
     Json entry = Json::object();
-    entry.set("device", static_cast<int64_t>(device));
+    entry.set("device", device);
     Json outputs = Json::array();
-    for (const HostTensor& tensor : result.outputs[device]) {
+    for (const HostTensor& tensor : result.outputs[static_cast<size_t>(device)]) {
       Json leaf = Json::object();
       leaf.set("dtype", to_string(tensor.type));
       Json dims = Json::array();
@@ -167,9 +163,9 @@ Json outputs_json(const RunResult& result, const std::vector<bool>& shown) {
       outputs.push(std::move(leaf));
     }
     entry.set("outputs", std::move(outputs));
-    devices.push(std::move(entry));
+    list.push(std::move(entry));
   }
-  return devices;
+  return list;
 }
 
 Json stats_json(const RunStats& stats) {

@@ -1,5 +1,6 @@
 #include "sim/run/tensor.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -88,6 +89,30 @@ bool same(const T& a, const T& b, const CompareRule& rule) {
 }
 
 template <class T>
+double distance_of(const T& a, const T& b) {
+  double distance;
+  if constexpr (kIsComplex<T>) {
+    distance = std::abs(std::complex<double>(a) - std::complex<double>(b));
+  } else {
+    const auto x = static_cast<double>(a), y = static_cast<double>(b);
+    // Of two NaNs the bits differ.
+    distance = std::isnan(x) && std::isnan(y) ? 0 : std::fabs(x - y);
+  }
+  return std::isnan(distance) ? std::numeric_limits<double>::infinity() : distance;
+}
+
+template <class T>
+double ulps_between(const T& a, const T& b) {
+  if constexpr (kIsComplex<T>) {
+    return std::max(ulps_between(a.real(), b.real()), ulps_between(a.imag(), b.imag()));
+  } else if constexpr (kIsFloat<T>) {
+    return std::fabs(static_cast<double>(rank_of(a)) - static_cast<double>(rank_of(b)));
+  } else {
+    return 0;
+  }
+}
+
+template <class T>
 T element(const HostTensor& tensor, int64_t index) {
   T value;
   std::memcpy(&value, tensor.data.get() + index * int64_t{sizeof(T)}, sizeof(T));
@@ -109,6 +134,37 @@ std::shared_ptr<std::byte> allocate_host(int64_t bytes) {
   return {data, [](std::byte* memory) { ::operator delete(memory, kAlignment); }};
 }
 
+std::optional<int64_t> normalize(ElementType type, std::span<std::byte> elements) {
+  std::optional<int64_t> odd;
+  dispatch(type, [&]<class T>(std::type_identity<T>) {
+    constexpr int kBits = info(element_type_of<T>).bits;
+    constexpr bool kIsPred = std::is_same_v<T, Pred>;
+    if constexpr (kBits < 8 || kIsPred) {
+      constexpr unsigned kMask = kIsPred ? 0xFF : (1U << kBits) - 1;
+      for (size_t i = 0; i < elements.size(); ++i) {
+        const auto byte = static_cast<uint8_t>(elements[i]);
+        uint8_t value = byte & kMask;
+        if constexpr (kIsPred) {
+          value = byte != 0;
+        } else if constexpr (is_signed(element_type_of<T>)) {
+          value = static_cast<uint8_t>(T(byte).value);
+        }
+        if (!odd && byte != value && byte != (value & kMask)) odd = static_cast<int64_t>(i);
+        elements[i] = static_cast<std::byte>(value);
+      }
+    }
+  });
+  return odd;
+}
+
+std::string problem_of(const CompareRule& rule) {
+  auto good = [](double value) { return std::isfinite(value) && value >= 0; };
+  if (!good(rule.relative) || !good(rule.absolute)) {
+    return "a tolerance is a number that is not negative";
+  }
+  return rule.ulp < 0 ? "a number of ulps is not negative" : "";
+}
+
 Difference compare(const HostTensor& expected, const HostTensor& actual, const CompareRule& rule) {
   Difference result;
   if (expected.type != actual.type || expected.dims != actual.dims) {
@@ -120,14 +176,19 @@ Difference compare(const HostTensor& expected, const HostTensor& actual, const C
   dispatch(expected.type, [&]<class T>(std::type_identity<T>) {
     int64_t count = expected.element_count();
     for (int64_t i = 0; i < count; ++i) {
-      if (same(element<T>(expected, i), element<T>(actual, i), rule)) continue;
+      const T a = element<T>(expected, i), b = element<T>(actual, i);
+      if (same(a, b, rule)) continue;
       if (result.count++ == 0) result.index = i;
+      const double distance = distance_of(a, b);
+      const double ulps = ulps_between(a, b);
+      const bool is_worse =
+          rule.kind == CompareRule::Kind::kUlp ? ulps > result.ulps : distance > result.distance;
+      if (result.count > 1 && !is_worse) continue;
+      result.worst = i;
+      result.distance = distance;
+      result.ulps = ulps;
     }
   });
-  if (result.count > 0) {
-    result.expected = element_text(expected, result.index);
-    result.actual = element_text(actual, result.index);
-  }
   return result;
 }
 

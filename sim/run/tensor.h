@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,6 +26,11 @@ struct HostTensor {
 /// Memory for a tensor, aligned as in a run, to be filled and then shared. Null when there is none.
 std::shared_ptr<std::byte> allocate_host(int64_t bytes);
 
+/// Brings elements that come from outside into the form that they have in a Literal: of a type
+/// narrower than a byte the low bits count, and a truth value is 0 or 1. Returns the first element
+/// whose other bits were neither zeros nor copies of its sign; nothing where there is none.
+std::optional<int64_t> normalize(ElementType type, std::span<std::byte> elements);
+
 /// When two tensors count as the same. Any NaN equals any NaN unless `nan_payload` is set.
 /// Integers, pred and whatever is not a float or complex number are always compared by their bits.
 struct CompareRule {
@@ -39,12 +46,17 @@ struct CompareRule {
   bool nan_payload = false;
 };
 
+/// What a rule can't be: one with numbers that are negative or not finite. Empty where all is well.
+std::string problem_of(const CompareRule& rule);
+
 /// Where tensors differ.
 struct Difference {
-  std::string what;              // of types or dimensions that differ; else empty
-  int64_t index = 0;             // the first element that differs, in row-major order
-  int64_t count = 0;             // how many do
-  std::string expected, actual;  // its values as text
+  std::string what;     // of types or dimensions that differ; else empty
+  int64_t index = 0;    // the first element that differs, in row-major order
+  int64_t count = 0;    // how many do
+  int64_t worst = 0;    // the element that differs most
+  double distance = 0;  // by how much that does: |a - b|; infinite where one of them alone is NaN
+  double ulps = 0;      // by how many values of the type; of floats only
 };
 /// Nothing (count 0, no `what`) where they count as the same.
 Difference compare(const HostTensor& expected, const HostTensor& actual, const CompareRule& rule);
