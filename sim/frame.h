@@ -131,7 +131,9 @@ struct Frame {
     }
     if (collective_result_shape(collective) == collective.shape()) return result;
     std::vector<Val> operands = operand_values();
-    bool single = operands.size() == 1 && !collective.shape()->element(0)->is_tuple();
+    if (collective.has(attr::permute_slice_sizes)) operands.resize(1);
+    bool single = operands.size() == 1 &&
+                  operands[0].is_tuple() == collective.shape()->element(0)->is_tuple();
     return started(collective, single ? operands[0] : tuple_value(std::move(operands)),
                    std::move(result));
   }

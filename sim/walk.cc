@@ -108,6 +108,10 @@ std::string meeting_conflict(const Instruction& a, const Instruction& b) {
                           same_pair)) {
     return "their source and target pairs differ";
   }
+  if (!std::ranges::equal(a.get(attr::permute_slice_sizes), b.get(attr::permute_slice_sizes),
+                          std::ranges::equal)) {
+    return "their slices differ";
+  }
   const Computation *reducer_a = a.get(attr::to_apply), *reducer_b = b.get(attr::to_apply);
   if (reducer_a && reducer_b && !same_computation(*reducer_a, *reducer_b)) {
     return fmt::format("reducers %{} and %{}", reducer_a->name(), reducer_b->name());

@@ -262,8 +262,8 @@ tl::expected<std::vector<SourceTarget>, std::string> source_target_pairs(
       fmt::format("{} has no source and target pairs", to_string(permute.opcode())));
 }
 
-tl::expected<PermuteMap, std::string> permute_sources(const Instruction& permute,
-                                                      const Mesh& mesh) {
+tl::expected<std::vector<PermuteMap>, std::string> permute_rounds(const Instruction& permute,
+                                                                  const Mesh& mesh) {
   auto mode = group_mode(permute);
   if (!mode) return tl::make_unexpected(mode.error());
   auto pairs = source_target_pairs(permute);
@@ -271,33 +271,51 @@ tl::expected<PermuteMap, std::string> permute_sources(const Instruction& permute
   const bool in_pairs = takes(permute.opcode(), AttributeId::source_target_pairs);
   const std::string_view attribute = in_pairs ? "source_target_pairs" : kSendRecvPairs;
 
-  PermuteMap map;
-  map.mode = *mode;
-  map.source_of.assign(static_cast<size_t>(mesh.device_count()), -1);
-  map.target_of = map.source_of;
+  PermuteMap empty;
+  empty.mode = *mode;
+  empty.source_of.assign(static_cast<size_t>(mesh.device_count()), -1);
+  empty.target_of = empty.source_of;
+  const size_t limit = std::max<size_t>(1, permute.get(attr::permute_slice_sizes).size());
+  std::vector<PermuteMap> rounds{empty};
   const int64_t ids = id_count(*mode, mesh);
   const Planes planes{*mode, mesh};
   for (const SourceTarget& pair : *pairs) {
     for (int64_t id : {pair.source, pair.target}) {
       if (id < 0 || id >= ids) return tl::make_unexpected(beyond(attribute, *mode, id, mesh));
     }
-    // The planes are alike, so the first one tells whether an id is there twice.
-    if (map.target_of[static_cast<size_t>(planes.device(0, pair.source))] >= 0) {
-      return tl::make_unexpected(
-          fmt::format("{} has {} {} as source twice", attribute, id_noun(*mode), pair.source));
+    // The planes are alike, so the first one tells whether an id is there already.
+    auto sends = [&](const PermuteMap& map) {
+      return map.target_of[static_cast<size_t>(planes.device(0, pair.source))] >= 0;
+    };
+    auto receives = [&](const PermuteMap& map) {
+      return map.source_of[static_cast<size_t>(planes.device(0, pair.target))] >= 0;
+    };
+    size_t round = 0;
+    while (round < rounds.size() && (sends(rounds[round]) || receives(rounds[round]))) ++round;
+    if (round == limit) {
+      bool source = sends(rounds.back());
+      const std::string times = limit == 1 ? "twice" : fmt::format("more than {} times", limit);
+      return tl::make_unexpected(fmt::format("{} has {} {} as {} {}", attribute, id_noun(*mode),
+                                             source ? pair.source : pair.target,
+                                             source ? "source" : "target", times));
     }
-    if (map.source_of[static_cast<size_t>(planes.device(0, pair.target))] >= 0) {
-      return tl::make_unexpected(
-          fmt::format("{} has {} {} as target twice", attribute, id_noun(*mode), pair.target));
-    }
+    if (round == rounds.size()) rounds.push_back(empty);
     for (int64_t plane = 0; plane < planes.count(); ++plane) {
       int64_t source = planes.device(plane, pair.source);
       int64_t target = planes.device(plane, pair.target);
-      map.source_of[static_cast<size_t>(target)] = source;
-      map.target_of[static_cast<size_t>(source)] = target;
+      rounds[round].source_of[static_cast<size_t>(target)] = source;
+      rounds[round].target_of[static_cast<size_t>(source)] = target;
     }
   }
-  return map;
+  return rounds;
+}
+
+tl::expected<PermuteMap, std::string> permute_sources(const Instruction& permute,
+                                                      const Mesh& mesh) {
+  auto rounds = permute_rounds(permute, mesh);
+  if (!rounds) return tl::make_unexpected(std::move(rounds.error()));
+  if (rounds->size() > 1) return tl::make_unexpected("devices are named several times");
+  return std::move(rounds->front());
 }
 
 }  // namespace minihlo

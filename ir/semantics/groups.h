@@ -90,6 +90,11 @@ struct PermuteMap {
 /// _xla_send_recv_source_target_pairs gives a send or recv. Errors: ids beyond the mesh, a source
 /// or target that is named twice, pairs that can't be read.
 tl::expected<PermuteMap, std::string> permute_sources(const Instruction& permute, const Mesh& mesh);
+/// The same of a permute that writes slices in place, where a device may be source, and target, as
+/// often as there are slices: a pair belongs to the first round in which neither of its devices has
+/// the same part already, and round k moves slice k. At least one round, which may be empty.
+tl::expected<std::vector<PermuteMap>, std::string> permute_rounds(const Instruction& permute,
+                                                                  const Mesh& mesh);
 
 /// Whether there are pairs: always in a permute, by frontend attribute in a send or recv.
 bool has_source_target_pairs(const Instruction& permute);

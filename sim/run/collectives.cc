@@ -5,6 +5,7 @@
 #include "ir/semantics/groups.h"
 #include "sim/run/distinct.h"
 #include "sim/run/domain.h"
+#include "sim/run/in_place_permute.h"
 #include "sim/run/kernels/axes.h"
 
 namespace minihlo {
@@ -102,7 +103,7 @@ class CollectiveRun {
 
   KernelResult permute() {
     if (instruction_.has(attr::permute_slice_sizes)) {
-      return tl::unexpected(unsupported("the form that writes slices in place is not supported"));
+      return permute_in_place(call_, mesh_, operands_, gathering_, results_);
     }
     auto map = permute_sources(instruction_, mesh_);
     if (!map) return tl::unexpected(invalid(map.error()));
@@ -285,15 +286,13 @@ class CollectiveRun {
   }
 
   KernelResult reduce_groups() {
-    auto program = call_.context.programs.of(*instruction_.get(attr::to_apply));
-    if (!program) return tl::unexpected(std::move(program.error()));
-    for (size_t i = 0; i < shapes_.size(); ++i) {
-      if ((*program)->parameter_count() != 2 || (*program)->result_count() != 1 ||
-          (*program)->result_type(0) != shapes_[i]->element_type() ||
-          (*program)->parameter_type(0) != shapes_[i]->element_type() ||
-          (*program)->parameter_type(1) != shapes_[i]->element_type()) {
-        return tl::unexpected(unsupported("its reducer is for other element types"));
-      }
+    std::vector<const ScalarProgram*> programs;
+    for (const Shape* shape : shapes_) {
+      const ElementType type = shape->element_type();
+      auto program =
+          call_.context.programs.of(*instruction_.get(attr::to_apply), {type, type}, {type});
+      if (!program) return tl::unexpected(std::move(program.error()));
+      programs.push_back(*program);
     }
     return for_each_group([&](std::span<const int64_t> group) {
       size_t number = distinct_.insert(operands_of(group));
@@ -304,7 +303,7 @@ class CollectiveRun {
         for (size_t i = 0; i < shapes_.size(); ++i) {
           for (size_t part = 0; part < parts; ++part) {
             KernelResult done =
-                reduced(i, group, static_cast<int64_t>(part), **program, made[i * parts + part]);
+                reduced(i, group, static_cast<int64_t>(part), *programs[i], made[i * parts + part]);
             if (!done) return done;
           }
         }

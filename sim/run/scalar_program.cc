@@ -21,7 +21,9 @@ int64_t byte_width(ElementType type) { return info(type).bytes; }
 
 class ScalarCompiler {
  public:
-  tl::expected<ScalarProgram, Stop> compile(const Computation& computation) {
+  tl::expected<ScalarProgram, Stop> compile(const Computation& computation,
+                                            std::span<const ElementType> parameter_types,
+                                            std::span<const ElementType> result_types) {
     std::vector<std::vector<int>> arguments;
     for (const Instruction* parameter : computation.parameters()) {
       const Shape* shape = parameter ? parameter->shape() : nullptr;
@@ -29,16 +31,39 @@ class ScalarCompiler {
       if (!shape || !shape->is_array() || !std::ranges::equal(shape->dims(), dims_)) {
         return tl::unexpected(unsupported(computation, "its parameters have different dimensions"));
       }
-      arguments.push_back({parameter_count()});
-      program_.parameter_types_.push_back(parameter->shape()->element_type());
+      const size_t number = arguments.size();
+      if (!parameter_types.empty() && number >= parameter_types.size()) {
+        return tl::unexpected(unsupported(computation, "it has too many parameters"));
+      }
+      const ElementType own = shape->element_type();
+      program_.parameter_types_.push_back(parameter_types.empty() ? own : parameter_types[number]);
+      arguments.push_back({static_cast<int>(number)});
+    }
+    if (!parameter_types.empty() && arguments.size() != parameter_types.size()) {
+      return tl::unexpected(unsupported(computation, "it has too few parameters"));
+    }
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      const ElementType own = computation.parameters()[i]->shape()->element_type();
+      if (!convert(arguments[i][0], program_.parameter_types_[i], own)) {
+        return tl::unexpected(unsupported(computation, "its parameters are of other types"));
+      }
     }
     // Numbers of steps' values come behind those of all constants, which are not counted yet.
     auto results = inline_computation(computation, arguments, 0);
     if (!results) return tl::unexpected(std::move(results.error()));
-    settle(*results);
-    for (const Shape* shape : result_shapes(computation)) {
-      program_.result_types_.push_back(shape->element_type());
+    std::vector<const Shape*> shapes = leaf_shapes(computation.root()->shape());
+    if (shapes.size() != results->size() ||
+        (!result_types.empty() && shapes.size() != result_types.size())) {
+      return tl::unexpected(unsupported(computation, "it has another number of results"));
     }
+    for (size_t i = 0; i < shapes.size(); ++i) {
+      const ElementType own = shapes[i]->element_type();
+      program_.result_types_.push_back(result_types.empty() ? own : result_types[i]);
+      if (!convert((*results)[i], own, program_.result_types_[i])) {
+        return tl::unexpected(unsupported(computation, "its results are of other types"));
+      }
+    }
+    settle(*results);
     if (program_.steps_.size() == 1 && results->size() == 1 && parameter_count() == 2) {
       const ScalarProgram::Step& step = program_.steps_[0];
       bool straight = step.operands[0] == 0 && step.operands[1] == 1;
@@ -59,12 +84,6 @@ class ScalarCompiler {
     return Stop::unsupported(
         "computation on scalars",
         fmt::format("%{} can't be applied to elements: {}", computation.name(), why));
-  }
-
-  static std::vector<const Shape*> result_shapes(const Computation& computation) {
-    const Shape* shape = computation.root()->shape();
-    if (!shape->is_tuple()) return {shape};
-    return {shape->elements().begin(), shape->elements().end()};
   }
 
   int parameter_count() const { return program_.parameter_count(); }
@@ -192,6 +211,19 @@ class ScalarCompiler {
     return std::vector<int>{kStep + static_cast<int>(program_.steps_.size()) - 1};
   }
 
+  // Makes `value` the one of another type. False where there is no conversion.
+  bool convert(int& value, ElementType from, ElementType to) {
+    if (from == to) return true;
+    const ElementType types[] = {from};
+    auto op = elementwise_op(ElementwiseSignature{Opcode::kConvert, types, to, {}});
+    if (!op) return false;
+    ScalarProgram::Step step{*std::move(op), {}};
+    step.operands[0] = value;
+    program_.steps_.push_back(std::move(step));
+    value = kStep + static_cast<int>(program_.steps_.size()) - 1;
+    return true;
+  }
+
   // Final numbers: parameters, constants, steps.
   void settle(std::vector<int> results) {
     int constants = static_cast<int>(program_.constants_.size());
@@ -214,17 +246,21 @@ class ScalarCompiler {
   Opcode opcode_ = Opcode::kAdd;
 };
 
-tl::expected<ScalarProgram, Stop> ScalarProgram::compile(const Computation& computation) {
-  return ScalarCompiler().compile(computation);
+tl::expected<ScalarProgram, Stop> ScalarProgram::compile(
+    const Computation& computation, std::span<const ElementType> parameter_types,
+    std::span<const ElementType> result_types) {
+  return ScalarCompiler().compile(computation, parameter_types, result_types);
 }
 
 int ScalarProgram::forwarded_parameter(int i) const {
+  if (function_) return -1;
   int value = results_[static_cast<size_t>(i)];
   return value < parameter_count() ? value : -1;
 }
 
 void ScalarProgram::run(int64_t count, const std::byte* const* parameters, const int64_t* steps,
                         std::byte* const* results) const {
+  if (function_) return function_->run(count, parameters, steps, results);
   if (steps_.size() == 1 && results_.size() == 1 &&
       results_[0] == parameter_count() + static_cast<int>(constants_.size())) {
     const Step& step = steps_[0];
@@ -313,13 +349,25 @@ void ScalarProgram::run_block(int64_t count, const std::byte* const* parameters,
   }
 }
 
-tl::expected<const ScalarProgram*, Stop> ScalarPrograms::of(const Computation& computation) {
-  std::unique_ptr<ScalarProgram>& program = programs_[&computation];
-  if (!program) {
-    auto compiled = ScalarProgram::compile(computation);
-    if (!compiled) return tl::unexpected(std::move(compiled.error()));
-    program = std::make_unique<ScalarProgram>(*std::move(compiled));
+tl::expected<const ScalarProgram*, Stop> ScalarPrograms::of(
+    const Computation& computation, std::vector<ElementType> parameter_types,
+    std::vector<ElementType> result_types) {
+  Key key{&computation, std::move(parameter_types), std::move(result_types)};
+  std::unique_ptr<ScalarProgram>& program = programs_[key];
+  if (program) return program.get();
+  const auto& [called, takes, gives] = key;
+  auto compiled = ScalarProgram::compile(computation, takes, gives);
+  if (!compiled && compiled.error().kind == Stop::Kind::kUnsupported && fallback_) {
+    compiled = fallback_(computation);
+    if (compiled && ((!takes.empty() && takes != compiled->parameter_types()) ||
+                     (!gives.empty() && gives != compiled->result_types()))) {
+      return tl::unexpected(Stop::unsupported(
+          "computation on elements",
+          fmt::format("%{} takes or gives elements of other types", computation.name())));
+    }
   }
+  if (!compiled) return tl::unexpected(std::move(compiled.error()));
+  program = std::make_unique<ScalarProgram>(*std::move(compiled));
   return program.get();
 }
 

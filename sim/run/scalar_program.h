@@ -5,9 +5,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
-#include <unordered_map>
+#include <span>
+#include <tuple>
 #include <vector>
 
 #include <tl/expected.hpp>
@@ -18,15 +21,37 @@
 
 namespace minihlo {
 
+/// A computation on elements that is run by other means than a program's steps.
+class ElementFunction {
+ public:
+  virtual ~ElementFunction() = default;
+  /// As ScalarProgram::run.
+  virtual void run(int64_t count, const std::byte* const* parameters, const int64_t* steps,
+                   std::byte* const* results) const = 0;
+};
+
 class ScalarProgram {
  public:
   /// A computation whose parameters and results are scalars, or all arrays of the same dimensions,
   /// made of elementwise instructions, constants, tuples, calls and broadcasts of scalars.
   /// Stop::kUnsupported names what else is in it.
-  static tl::expected<ScalarProgram, Stop> compile(const Computation& computation);
+  ///
+  /// Where `parameter_types` or `result_types` are not empty, the program takes or gives elements
+  /// of these types, and converts where the computation's own differ.
+  static tl::expected<ScalarProgram, Stop> compile(
+      const Computation& computation, std::span<const ElementType> parameter_types = {},
+      std::span<const ElementType> result_types = {});
+  /// A program that is `function`, of elements of these types.
+  ScalarProgram(std::shared_ptr<const ElementFunction> function,
+                std::vector<ElementType> parameter_types, std::vector<ElementType> result_types)
+      : function_(std::move(function)),
+        parameter_types_(std::move(parameter_types)),
+        result_types_(std::move(result_types)) {}
 
   int parameter_count() const { return static_cast<int>(parameter_types_.size()); }
-  int result_count() const { return static_cast<int>(results_.size()); }
+  int result_count() const { return static_cast<int>(result_types_.size()); }
+  const std::vector<ElementType>& parameter_types() const { return parameter_types_; }
+  const std::vector<ElementType>& result_types() const { return result_types_; }
   ElementType parameter_type(int i) const { return parameter_types_[static_cast<size_t>(i)]; }
   ElementType result_type(int i) const { return result_types_[static_cast<size_t>(i)]; }
 
@@ -44,6 +69,7 @@ class ScalarProgram {
 
  private:
   friend class ScalarCompiler;
+  ScalarProgram() = default;
   struct Constant {
     alignas(16) std::byte bytes[16];
   };
@@ -56,6 +82,7 @@ class ScalarProgram {
   void run_block(int64_t count, const std::byte* const* parameters, const int64_t* steps,
                  std::byte* const* results, std::byte* scratch) const;
 
+  std::shared_ptr<const ElementFunction> function_;  // null: the steps below
   std::vector<ElementType> parameter_types_;
   std::vector<ElementType> result_types_;
   std::vector<Constant> constants_;
@@ -66,13 +93,26 @@ class ScalarProgram {
   std::optional<Opcode> single_opcode_;
 };
 
-/// Programs by computation, made at the first question.
+/// Programs by computation and types, made at the first question.
 class ScalarPrograms {
  public:
-  tl::expected<const ScalarProgram*, Stop> of(const Computation& computation);
+  /// What makes a program of a computation that ScalarProgram::compile refuses.
+  using Fallback = std::function<tl::expected<ScalarProgram, Stop>(const Computation&)>;
+  void set_fallback(Fallback fallback) { fallback_ = std::move(fallback); }
+
+  /// The program of a computation that takes and gives its own types.
+  tl::expected<const ScalarProgram*, Stop> of(const Computation& computation) {
+    return of(computation, {}, {});
+  }
+  /// The one that takes and gives these types.
+  tl::expected<const ScalarProgram*, Stop> of(const Computation& computation,
+                                              std::vector<ElementType> parameter_types,
+                                              std::vector<ElementType> result_types);
 
  private:
-  std::unordered_map<const Computation*, std::unique_ptr<ScalarProgram>> programs_;
+  using Key = std::tuple<const Computation*, std::vector<ElementType>, std::vector<ElementType>>;
+  std::map<Key, std::unique_ptr<ScalarProgram>> programs_;
+  Fallback fallback_;
 };
 
 }  // namespace minihlo

@@ -13,6 +13,7 @@
 #include <fmt/ranges.h>
 
 #include "sim/run/domain.h"
+#include "sim/run/element_walk.h"
 #include "sim/walker.h"
 
 namespace minihlo {
@@ -32,7 +33,11 @@ class Simulation {
             {},
             options.elided,
             options.elided_seed,
-            options.cluster_elements} {}
+            options.cluster_elements} {
+    context_.programs.set_fallback([this](const Computation& computation) {
+      return walked_program(computation, context_, {options_.max_steps, options_.deadline});
+    });
+  }
 
   tl::expected<RunResult, Stop> run(const Inputs& inputs) {
     const auto start = std::chrono::steady_clock::now();

@@ -40,8 +40,18 @@ bool Workers::is_late() {
   return late_;
 }
 
+void Workers::fail(Stop reason) {
+  std::lock_guard lock(mutex_);
+  if (!failure_) failure_ = std::move(reason);
+  failed_ = true;
+}
+
 std::optional<Stop> Workers::run(std::span<const Work> works) {
   share_out(works);
+  if (failed_) {
+    std::lock_guard lock(mutex_);
+    return failure_;
+  }
   if (late_) return Stop{Stop::Kind::kTime, "out of time (--timeout)", {}};
   if (exhausted_) return Stop{Stop::Kind::kMemory, "the system has no more memory", {}};
   return std::nullopt;
@@ -86,7 +96,7 @@ void Workers::share_out(std::span<const Work> works) {
 void Workers::drain() {
   for (;;) {
     size_t i = next_.fetch_add(1);
-    if (i >= parts_.size() || late_ || exhausted_) return;
+    if (i >= parts_.size() || late_ || exhausted_ || failed_) return;
     if (i > 0 && is_late()) return;
     const Part& part = parts_[i];
     try {

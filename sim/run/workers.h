@@ -36,12 +36,15 @@ class Workers {
   int thread_count() const { return threads_; }
 
   /// Does all of it. Stop::kTime when the deadline passed before the end, Stop::kMemory when the
-  /// system had no more memory for what a part needed for itself.
+  /// system had no more memory for what a part needed for itself, and what a body failed with.
   std::optional<Stop> run(std::span<const Work> works);
 
   /// Whether the deadline has passed: bodies with much to do in one unit ask now and then, and
   /// give up.
   bool is_late();
+  /// Says from within a body that the work can't be done: the run ends with the first such reason.
+  void fail(Stop reason);
+  std::optional<std::chrono::steady_clock::time_point> deadline() const { return deadline_; }
 
  private:
   struct Part {
@@ -62,6 +65,8 @@ class Workers {
   std::atomic<size_t> next_{0};
   std::atomic<bool> late_{false};
   std::atomic<bool> exhausted_{false};
+  std::atomic<bool> failed_{false};
+  std::optional<Stop> failure_;  // guarded by mutex_
   uint64_t round_ = 0;
   int busy_ = 0;
   bool started_ = false;

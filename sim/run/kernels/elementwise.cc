@@ -68,7 +68,12 @@ KernelResult elementwise_kernel(KernelCall& call) {
 
 KernelResult map_kernel(KernelCall& call) {
   const Shape* shape = call.instruction.shape();
-  auto program = call.context.programs.of(*call.instruction.get(attr::to_apply));
+  std::vector<ElementType> takes;
+  for (size_t i = 0; i < call.operands.size(); ++i) {
+    takes.push_back(call.operand_shape(i)->element_type());
+  }
+  auto program = call.context.programs.of(*call.instruction.get(attr::to_apply), std::move(takes),
+                                          {shape->element_type()});
   if (!program) return tl::unexpected(std::move(program.error()));
   auto result = call.allocate(shape);
   if (!result) return tl::unexpected(std::move(result.error()));

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "sim/run/kernel.h"
+#include "sim/run/kernels/accumulation.h"
 #include "sim/run/kernels/axes.h"
 #include "sim/run/kernels/fold.h"
 
@@ -17,19 +18,18 @@ constexpr int64_t kBlock = 2048;  // result elements that are worked on together
 struct Plan {
   std::vector<StridedAxis> kept;
   std::vector<StridedAxis> reduced;
-  const ScalarProgram* program = nullptr;
-  std::vector<Buffer> arrays, inits, results;
-  std::vector<int64_t> widths;
+  Accumulation accumulation;
+  std::vector<Buffer> arrays, results;
   FoldKernel fold = nullptr;
 };
 
 // One operand, elements to be folded contiguous in memory.
 void fold_results(const Plan& plan, int64_t begin, int64_t end) {
-  const int64_t width = plan.widths[0];
+  const int64_t width = plan.accumulation.widths[0];
   std::byte* to = Buffer(plan.results[0]).mutable_data();
   const std::byte* from = plan.arrays[0].data();
   for (int64_t i = begin; i < end; ++i) {
-    std::memcpy(to + i * width, plan.inits[0].data(), static_cast<size_t>(width));
+    std::memcpy(to + i * width, plan.accumulation.inits[0].data(), static_cast<size_t>(width));
   }
   std::span<const StridedAxis> outer(plan.reduced.data(), plan.reduced.size() - 1);
   const int64_t run = plan.reduced.back().size;
@@ -57,10 +57,11 @@ void reduce_block(const Plan& plan, int64_t begin, int64_t end, Workers& workers
   std::vector<std::byte*> outputs(n);
   std::vector<std::vector<std::byte>> gathered(n);
   for (size_t k = 0; k < n; ++k) {
-    outputs[k] = Buffer(plan.results[k]).mutable_data() + begin * plan.widths[k];
+    const int64_t width = plan.accumulation.accumulator_widths[k];
+    outputs[k] = Buffer(plan.results[k]).mutable_data() + begin * width;
     for (int64_t i = 0; i < count; ++i) {
-      std::memcpy(outputs[k] + i * plan.widths[k], plan.inits[k].data(),
-                  static_cast<size_t>(plan.widths[k]));
+      std::memcpy(outputs[k] + i * width, plan.accumulation.inits[k].data(),
+                  static_cast<size_t>(width));
     }
     parameters[k] = outputs[k];
     if (plan.arrays[k].is_splat()) steps[n + k] = 0;
@@ -76,7 +77,7 @@ void reduce_block(const Plan& plan, int64_t begin, int64_t end, Workers& workers
     if (r % kBlock == kBlock - 1 && workers.is_late()) return;
     for (size_t k = 0; k < n; ++k) {
       const std::byte* from = plan.arrays[k].data();
-      const int64_t width = plan.widths[k];
+      const int64_t width = plan.accumulation.widths[k];
       if (plan.arrays[k].is_splat()) {
         parameters[n + k] = from;
       } else if (contiguous) {
@@ -90,7 +91,7 @@ void reduce_block(const Plan& plan, int64_t begin, int64_t end, Workers& workers
         parameters[n + k] = gathered[k].data();
       }
     }
-    plan.program->run(count, parameters.data(), steps.data(), outputs.data());
+    plan.accumulation.program->run(count, parameters.data(), steps.data(), outputs.data());
   }
 }
 
@@ -98,8 +99,8 @@ void reduce_block(const Plan& plan, int64_t begin, int64_t end, Workers& workers
 
 KernelResult reduce_kernel(KernelCall& call) {
   const size_t n = call.operands.size() / 2;
-  auto program = call.context.programs.of(*call.instruction.get(attr::to_apply));
-  if (!program) return tl::unexpected(std::move(program.error()));
+  auto reducer = accumulation(call);
+  if (!reducer) return tl::unexpected(std::move(reducer.error()));
   const Shape* shape = call.operand_shape(0);
   std::vector<int64_t> strides = row_major_strides(shape->dims());
   std::vector<bool> is_reduced(shape->dims().size(), false);
@@ -110,28 +111,22 @@ KernelResult reduce_kernel(KernelCall& call) {
   for (size_t i = 0; i < strides.size(); ++i) {
     (is_reduced[i] ? reduced : kept).push_back({shape->dims()[i], strides[i]});
   }
-  Plan plan{merge_axes(kept), merge_axes(reduced), *program, {}, {}, {}, {}, nullptr};
+  Plan plan{merge_axes(kept), merge_axes(reduced), *std::move(reducer), {}, {}, nullptr};
+  const ScalarProgram& program = *plan.accumulation.program;
   int64_t cost = 0;
   const int64_t result_count = count_of(plan.kept);
   for (size_t k = 0; k < n; ++k) {
     plan.arrays.push_back(call.operands[k]);
-    plan.inits.push_back(call.operands[n + k]);
-    plan.widths.push_back(info(call.operand_shape(k)->element_type()).bytes);
-    if ((*program)->result_type(static_cast<int>(k)) != call.operand_shape(k)->element_type()) {
-      return tl::unexpected(Stop::unsupported(
-          "reduce", fmt::format("%{} changes the element type of what it accumulates",
-                                call.instruction.get(attr::to_apply)->name())));
-    }
-    auto result = call.allocate(result_count * plan.widths[k]);
+    auto result = call.allocate(result_count * plan.accumulation.accumulator_widths[k]);
     if (!result) return tl::unexpected(std::move(result.error()));
     call.results.push_back(*result);
     plan.results.push_back(*std::move(result));
-    cost += plan.widths[k];
+    cost += plan.accumulation.widths[k];
   }
   cost *= std::max<int64_t>(1, std::min(count_of(plan.reduced), int64_t{1} << 32));
-  if (n == 1 && (*program)->single_opcode() && !plan.reduced.empty() &&
+  if (n == 1 && program.single_opcode() && !plan.reduced.empty() &&
       plan.reduced.back().stride == 1 && !plan.arrays[0].is_splat()) {
-    plan.fold = fold_kernel(*(*program)->single_opcode(), shape->element_type());
+    plan.fold = fold_kernel(*program.single_opcode(), shape->element_type());
   }
   if (plan.fold) {
     call.add(result_count, cost, [plan = std::move(plan)](int64_t begin, int64_t end) {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "sim/run/kernel.h"
+#include "sim/run/kernels/accumulation.h"
 #include "sim/run/kernels/windows.h"
 
 namespace minihlo {
@@ -13,9 +14,8 @@ constexpr int64_t kBlock = 512;  // result elements that are worked on together
 
 struct Plan {
   Windows windows;
-  const ScalarProgram* program;
-  std::vector<Buffer> arrays, inits, results;
-  std::vector<int64_t> widths;
+  Accumulation accumulation;
+  std::vector<Buffer> arrays, results;
 };
 
 void reduce_block(const Plan& plan, int64_t begin, int64_t end, Workers& workers) {
@@ -30,12 +30,12 @@ void reduce_block(const Plan& plan, int64_t begin, int64_t end, Workers& workers
   std::vector<const std::byte*> parameters(2 * n);
   std::vector<int64_t> steps(2 * n, 1);
   for (size_t k = 0; k < n; ++k) {
-    const auto width = static_cast<size_t>(plan.widths[k]);
+    const auto width = static_cast<size_t>(plan.accumulation.accumulator_widths[k]);
     sums[k].resize(count * width);
-    terms[k].resize(count * width);
-    totals[k] = Buffer(plan.results[k]).mutable_data() + begin * plan.widths[k];
+    terms[k].resize(count * static_cast<size_t>(plan.accumulation.widths[k]));
+    totals[k] = Buffer(plan.results[k]).mutable_data() + static_cast<size_t>(begin) * width;
     for (size_t j = 0; j < count; ++j) {
-      std::memcpy(totals[k] + j * width, plan.inits[k].data(), width);
+      std::memcpy(totals[k] + j * width, plan.accumulation.inits[k].data(), width);
     }
     sum_data[k] = sums[k].data();
     parameters[k] = sums[k].data();
@@ -57,19 +57,20 @@ void reduce_block(const Plan& plan, int64_t begin, int64_t end, Workers& workers
     }
     if (meeting.empty()) continue;
     for (size_t k = 0; k < n; ++k) {
-      const auto width = static_cast<size_t>(plan.widths[k]);
+      const auto width = static_cast<size_t>(plan.accumulation.widths[k]);
+      const auto sum_width = static_cast<size_t>(plan.accumulation.accumulator_widths[k]);
       const std::byte* from = plan.arrays[k].data();
       const bool splat = plan.arrays[k].is_splat();
       for (size_t i = 0; i < meeting.size(); ++i) {
-        std::memcpy(sums[k].data() + i * width, totals[k] + meeting[i] * width, width);
+        std::memcpy(sums[k].data() + i * sum_width, totals[k] + meeting[i] * sum_width, sum_width);
         std::memcpy(terms[k].data() + i * width,
                     from + (splat ? 0 : static_cast<size_t>(elements[i]) * width), width);
       }
     }
-    plan.program->run(static_cast<int64_t>(meeting.size()), parameters.data(), steps.data(),
-                      sum_data.data());
+    plan.accumulation.program->run(static_cast<int64_t>(meeting.size()), parameters.data(),
+                                   steps.data(), sum_data.data());
     for (size_t k = 0; k < n; ++k) {
-      const auto width = static_cast<size_t>(plan.widths[k]);
+      const auto width = static_cast<size_t>(plan.accumulation.accumulator_widths[k]);
       for (size_t i = 0; i < meeting.size(); ++i) {
         std::memcpy(totals[k] + meeting[i] * width, sums[k].data() + i * width, width);
       }
@@ -81,31 +82,24 @@ void reduce_block(const Plan& plan, int64_t begin, int64_t end, Workers& workers
 
 KernelResult reduce_window_kernel(KernelCall& call) {
   const size_t n = call.operands.size() / 2;
-  auto program = call.context.programs.of(*call.instruction.get(attr::to_apply));
-  if (!program) return tl::unexpected(std::move(program.error()));
+  auto reducer = accumulation(call);
+  if (!reducer) return tl::unexpected(std::move(reducer.error()));
   const Shape* shape = call.instruction.shape();
   const Shape* result_shape = shape->is_tuple() ? shape->element(0) : shape;
   Plan plan{Windows(call.instruction.get(attr::window), call.operand_shape(0)->dims(),
                     result_shape->dims()),
-            *program,
-            {},
-            {},
+            *std::move(reducer),
             {},
             {}};
   int64_t cost = 0;
   for (size_t k = 0; k < n; ++k) {
     plan.arrays.push_back(call.operands[k]);
-    plan.inits.push_back(call.operands[n + k]);
-    plan.widths.push_back(info(call.operand_shape(k)->element_type()).bytes);
-    if ((*program)->result_type(static_cast<int>(k)) != call.operand_shape(k)->element_type()) {
-      return tl::unexpected(Stop::unsupported(
-          "reduce-window", "a reducer that changes the element type of what it accumulates"));
-    }
-    auto result = call.allocate(result_shape->element_count() * plan.widths[k]);
+    auto result =
+        call.allocate(result_shape->element_count() * plan.accumulation.accumulator_widths[k]);
     if (!result) return tl::unexpected(std::move(result.error()));
     call.results.push_back(*result);
     plan.results.push_back(*std::move(result));
-    cost += 4 * plan.widths[k];
+    cost += 4 * plan.accumulation.widths[k];
   }
   const int64_t count = result_shape->element_count();
   const int64_t positions = std::min(plan.windows.position_count(), int64_t{1} << 32);

@@ -15,7 +15,7 @@ struct Plan {
   IndexVectors starts;
   const ScalarProgram* program;
   std::vector<Buffer> results, updates;
-  std::vector<int64_t> widths;
+  std::vector<int64_t> widths, update_widths;
   std::vector<int64_t> operand_strides, limits;
   std::vector<StridedAxis> batch;                 // in the updates
   std::vector<StridedAxis> in_result, in_update;  // the window, axis by axis
@@ -32,12 +32,14 @@ void combine(const Plan& plan, int64_t result, int64_t update, std::span<const i
     const auto width = static_cast<size_t>(plan.widths[k]);
     std::vector<std::byte>&left = scratch[k], &right = scratch[n + k];
     left.resize(to.size() * width);
-    right.resize(to.size() * width);
+    const auto update_width = static_cast<size_t>(plan.update_widths[k]);
+    right.resize(to.size() * update_width);
     for (size_t i = 0; i < to.size(); ++i) {
       std::memcpy(left.data() + i * width,
                   plan.results[k].data() + (result + to[i]) * plan.widths[k], width);
-      std::memcpy(right.data() + i * width,
-                  plan.updates[k].data() + (update + from[i]) * plan.widths[k], width);
+      std::memcpy(right.data() + i * update_width,
+                  plan.updates[k].data() + (update + from[i]) * plan.update_widths[k],
+                  update_width);
     }
     parameters[k] = outputs[k] = left.data();
     parameters[n + k] = right.data();
@@ -88,7 +90,12 @@ void scatter_all(const Plan& plan, Workers& workers) {
 KernelResult scatter_kernel(KernelCall& call) {
   const Instruction& scatter = call.instruction;
   const size_t n = call.operands.size() / 2;
-  auto program = call.context.programs.of(*scatter.get(attr::to_apply));
+  std::vector<ElementType> gives;
+  for (size_t k = 0; k < n; ++k) gives.push_back(call.operand_shape(k)->element_type());
+  std::vector<ElementType> takes = gives;
+  for (size_t k = 0; k < n; ++k) takes.push_back(call.operand_shape(n + 1 + k)->element_type());
+  auto program =
+      call.context.programs.of(*scatter.get(attr::to_apply), std::move(takes), std::move(gives));
   if (!program) return tl::unexpected(std::move(program.error()));
   const Shape *operand = call.operand_shape(0), *updates = call.operand_shape(n + 1);
   std::span<const int64_t> window_dims = scatter.get(attr::update_window_dims);
@@ -102,6 +109,7 @@ KernelResult scatter_kernel(KernelCall& call) {
       {},
       {},
       {},
+      {},
       row_major_strides(operand->dims()),
       {},
       {},
@@ -109,13 +117,9 @@ KernelResult scatter_kernel(KernelCall& call) {
       {}};
   for (size_t k = 0; k < n; ++k) {
     const Shape* shape = call.operand_shape(k);
-    if ((*program)->result_type(static_cast<int>(k)) != shape->element_type() ||
-        call.operand_shape(n + 1 + k)->element_type() != shape->element_type()) {
-      return tl::unexpected(
-          Stop::unsupported("scatter", "operands and updates of different element types"));
-    }
     const int64_t width = info(shape->element_type()).bytes;
     plan.widths.push_back(width);
+    plan.update_widths.push_back(info(call.operand_shape(n + 1 + k)->element_type()).bytes);
     auto update = call.dense(n + 1 + k);
     if (!update) return tl::unexpected(std::move(update.error()));
     plan.updates.push_back(*std::move(update));

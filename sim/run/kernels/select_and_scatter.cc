@@ -17,7 +17,7 @@ struct Plan {
   const ScalarProgram* select;
   const ScalarProgram* scatter;
   Buffer operand, source, init, chosen, result;
-  int64_t width;
+  int64_t width, source_width;
 };
 
 // Which element each source position chooses: the first in its window, until select(chosen, next)
@@ -72,7 +72,7 @@ void scatter_all(const Plan& plan, int64_t result_count, int64_t source_count, W
     if (i % kBlock == 0 && workers.is_late()) return;
     if (chosen[i] < 0) continue;
     std::byte* place = to + chosen[i] * plan.width;
-    const std::byte* parameters[] = {place, plan.source.data() + i * plan.width};
+    const std::byte* parameters[] = {place, plan.source.data() + i * plan.source_width};
     const int64_t steps[] = {1, 1};
     plan.scatter->run(1, parameters, steps, &place);
   }
@@ -81,16 +81,18 @@ void scatter_all(const Plan& plan, int64_t result_count, int64_t source_count, W
 }  // namespace
 
 KernelResult select_and_scatter_kernel(KernelCall& call) {
-  auto select = call.context.programs.of(*call.instruction.get(attr::select));
-  if (!select) return tl::unexpected(std::move(select.error()));
-  auto scatter = call.context.programs.of(*call.instruction.get(attr::scatter));
-  if (!scatter) return tl::unexpected(std::move(scatter.error()));
   const Shape* shape = call.instruction.shape();
   const Shape* source_shape = call.operand_shape(1);
-  if ((*scatter)->result_type(0) != shape->element_type() ||
-      source_shape->element_type() != shape->element_type()) {
+  const ElementType type = shape->element_type(), element = call.operand_shape(0)->element_type();
+  auto select = call.context.programs.of(*call.instruction.get(attr::select), {element, element},
+                                         {ElementType::PRED});
+  if (!select) return tl::unexpected(std::move(select.error()));
+  auto scatter = call.context.programs.of(*call.instruction.get(attr::scatter),
+                                          {type, source_shape->element_type()}, {type});
+  if (!scatter) return tl::unexpected(std::move(scatter.error()));
+  if (element != type || call.operand_shape(2)->element_type() != type) {
     return tl::unexpected(
-        Stop::unsupported("select-and-scatter", "operands of different element types"));
+        Stop::unsupported("select-and-scatter", "operand and init of different element types"));
   }
   Buffer dense[2];
   for (size_t i = 0; i < 2; ++i) {
@@ -116,7 +118,8 @@ KernelResult select_and_scatter_kernel(KernelCall& call) {
             call.operands[2],
             *chosen,
             *result,
-            info(shape->element_type()).bytes};
+            info(type).bytes,
+            info(source_shape->element_type()).bytes};
   const int64_t positions = std::min(plan.windows.position_count(), int64_t{1} << 32);
   call.add((sources + kBlock - 1) / kBlock, positions * kBlock * 16,
            [plan, sources](int64_t begin, int64_t end) {
