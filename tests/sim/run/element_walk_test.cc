@@ -163,19 +163,24 @@ ENTRY e {
   CHECK(result.error().message.find("%id") != std::string::npos);
 }
 
-TEST_CASE("reduce: a reducer of more precision than what it reduces") {
-  auto result = run_text(R"(HloModule m
+TEST_CASE("reducers of more precision than what they reduce") {
+  auto result = run_text(R"(HloModule m, replica_count=2
 sum { a = f32[] parameter(0)
   b = f32[] parameter(1)
   ROOT r = f32[] add(a, b) }
 ENTRY e {
   x = bf16[3] constant({256, 1, 1})
+  all = bf16[3] all-reduce(x), replica_groups={{0,1}}, to_apply=sum
   zero = bf16[] constant(0)
-  ROOT r = bf16[] all-reduce(zero), replica_groups={}, to_apply=sum
-  w = bf16[2] reduce-window(x, zero), window={size=2}, to_apply=sum
+  w = f32[2] reduce-window(x, zero), window={size=2}, to_apply=sum
+  a = f32[3] convert(all)
+  ROOT t = (f32[3], f32[2]) tuple(a, w)
 })",
-                         1, 1);
+                         2, 1);
+  INFO((result ? "" : result.error().message));
   REQUIRE(result);
+  CHECK(values<float>(*result, 0, 0) == F32{512, 2, 2});
+  CHECK(values<float>(*result, 0, 1) == F32{257, 2});
 }
 
 }  // namespace
