@@ -345,8 +345,10 @@ std::string_view closest(std::string_view word, const std::vector<std::string_vi
           row[j] = std::min(row[j], before[j - 2] + 1);
         }
       }
-      before = previous;
-      previous = row;
+      // No later row has anything less.
+      std::swap(before, previous);
+      std::swap(previous, row);
+      if (*std::min_element(previous.begin(), previous.end()) >= best) break;
     }
     if (previous.back() < best) {
       best = previous.back();
@@ -354,6 +356,11 @@ std::string_view closest(std::string_view word, const std::vector<std::string_vi
     }
   }
   return result;
+}
+
+std::string suggestion(std::string_view word, const std::vector<std::string_view>& candidates) {
+  const std::string_view meant = closest(word, candidates);
+  return meant.empty() ? "" : fmt::format("; did you mean '{}'?", meant);
 }
 
 }  // namespace minihlo

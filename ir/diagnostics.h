@@ -107,5 +107,8 @@ std::string for_terminal(std::string_view text);
 
 /// The candidate closest to a misspelt word, or empty when none is close. Case does not matter.
 std::string_view closest(std::string_view word, const std::vector<std::string_view>& candidates);
+/// "; did you mean 'X'?" with the closest candidate, for the end of a message; empty when none is
+/// close.
+std::string suggestion(std::string_view word, const std::vector<std::string_view>& candidates);
 
 }  // namespace minihlo

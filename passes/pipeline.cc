@@ -129,12 +129,6 @@ class PipelineParser {
     return result;
   }
 
-  static std::string suggestion(std::string_view word,
-                                const std::vector<std::string_view>& candidates) {
-    std::string_view close = closest(word, candidates);
-    return close.empty() ? "" : fmt::format("; did you mean '{}'?", close);
-  }
-
   void skip_blanks() {
     size_t next = text_.find_first_not_of(" \t\r\n", position_);
     position_ = next == text_.npos ? text_.size() : next;

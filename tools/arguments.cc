@@ -188,10 +188,7 @@ std::string Arguments::unknown_option(std::string_view word) const {
   for (const Argument& argument : arguments_) {
     for (std::string_view name : split_names(argument.names)) known.push_back(name);
   }
-  std::string result = fmt::format("unknown option '{}'", word);
-  std::string_view guess = closest(word, known);
-  if (!guess.empty()) result += fmt::format("; did you mean '{}'?", guess);
-  return result;
+  return fmt::format("unknown option '{}'{}", word, suggestion(word, known));
 }
 
 std::string Arguments::take_values(const Argument& argument,

@@ -103,9 +103,7 @@ int run_tool(const std::vector<std::string>& words) {
     return static_cast<int>(command->run());
   }
   if (name.starts_with('-')) return usage_error(fmt::format("unknown option '{}'", name));
-  std::string_view guess = closest(name, names);
-  return usage_error(fmt::format("unknown command '{}'", name) +
-                     (guess.empty() ? "" : fmt::format("; did you mean '{}'?", guess)));
+  return usage_error(fmt::format("unknown command '{}'{}", name, suggestion(name, names)));
 }
 
 }  // namespace

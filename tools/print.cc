@@ -113,9 +113,7 @@ class Print : public Command {
         for (int id = 0; id < kAttributeCount; ++id) {
           known.push_back(info(static_cast<AttributeId>(id)).text);
         }
-        std::string_view meant = closest(key, known);
-        print_error(fmt::format("there is no attribute '{}'{}", key,
-                                meant.empty() ? "" : fmt::format("; did you mean '{}'?", meant)));
+        print_error(fmt::format("there is no attribute '{}'{}", key, suggestion(key, known)));
         return false;
       }
       options_.hidden.insert(options_.hidden.end(), ids.begin(), ids.end());

@@ -11,9 +11,7 @@ namespace {
 
 std::string unknown(std::string_view what, std::string_view name,
                     const std::vector<std::string_view>& known) {
-  std::string_view meant = closest(name, known);
-  return fmt::format("the module has no {} '{}'{}", what, name,
-                     meant.empty() ? "" : fmt::format("; did you mean '{}'?", meant));
+  return fmt::format("the module has no {} '{}'{}", what, name, suggestion(name, known));
 }
 
 void strip_percent(std::string_view& name) {

@@ -100,11 +100,9 @@ bool JsonReader::Fields::close() {
       return reader_.fail("duplicate-key", member.place,
                           fmt::format("the key '{}' is given twice", member.key));
     }
-    const std::string_view meant = closest(member.key, asked_);
     return reader_.fail(
         "unknown-key", member.place,
-        fmt::format("there is no key '{}' here{}", member.key,
-                    meant.empty() ? "" : fmt::format("; did you mean '{}'?", meant)));
+        fmt::format("there is no key '{}' here{}", member.key, suggestion(member.key, asked_)));
   }
   return true;
 }

@@ -161,10 +161,9 @@ bool JsonReader::read_instruction(const JsonValue& value) {
   if (!opcode) {
     std::vector<std::string_view> opcodes;
     for (int i = 0; i < kOpcodeCount; ++i) opcodes.push_back(to_string(static_cast<Opcode>(i)));
-    const std::string_view meant = closest(opcode_text, opcodes);
-    return fail("unknown-opcode", *opcode_place,
-                fmt::format("there is no opcode '{}'{}", opcode_text,
-                            meant.empty() ? "" : fmt::format("; did you mean '{}'?", meant)));
+    return fail(
+        "unknown-opcode", *opcode_place,
+        fmt::format("there is no opcode '{}'{}", opcode_text, suggestion(opcode_text, opcodes)));
   }
   const Shape* shape = nullptr;
   std::span<Instruction* const> operands;
@@ -236,10 +235,8 @@ bool JsonReader::read_attributes(const JsonValue& value, std::span<const Attribu
       std::vector<std::string_view> known;
       for (const AttributeUse& one : own) known.push_back(json_key(one.id));
       for (const AttributeUse& one : common) known.push_back(json_key(one.id));
-      const std::string_view meant = closest(key, known);
       return fail("unknown-attribute", place,
-                  fmt::format("there is no attribute '{}' here{}", key,
-                              meant.empty() ? "" : fmt::format("; did you mean '{}'?", meant)));
+                  fmt::format("there is no attribute '{}' here{}", key, suggestion(key, known)));
     }
     if (find_attribute(attributes, use->id)) {
       return fail("duplicate-key", place, fmt::format("the key '{}' is given twice", key));

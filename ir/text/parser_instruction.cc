@@ -253,7 +253,7 @@ bool TextParser::resolve_operand(const Token& name, const Shape* shape, Instruct
   if (diagnostics_.error_count() <= kSearched && is_declared(name.text)) {
     last_error_->notes.push_back({"another computation has an instruction of that name", {}});
   } else {
-    constexpr size_t kCandidates = 2000;
+    constexpr size_t kCandidates = 500;
     std::vector<std::string_view> candidates;
     std::span<Instruction* const> all = scope().computation->instructions();
     size_t first = all.size() - std::min(all.size(), kCandidates);
