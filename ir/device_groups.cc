@@ -7,6 +7,7 @@
 
 #include "ir/device_order.h"
 #include "ir/row_major.h"
+#include "ir/text_map.h"
 
 namespace minihlo {
 namespace {
@@ -43,16 +44,6 @@ std::vector<int64_t> transpose(const std::vector<int64_t>& values, std::span<con
     }
   }
   return result;
-}
-
-bool is_permutation(std::span<const int64_t> perm, size_t size) {
-  if (perm.size() != size) return false;
-  std::vector<bool> seen(size, false);
-  for (int64_t p : perm) {
-    if (p < 0 || p >= static_cast<int64_t>(size) || seen[static_cast<size_t>(p)]) return false;
-    seen[static_cast<size_t>(p)] = true;
-  }
-  return true;
 }
 
 std::string check_iota(const IotaOrder& iota) {
@@ -95,14 +86,17 @@ struct Part {
 
 // The mesh's axes, split where references name a part; empty when a reference fits no axis.
 std::vector<Part> split_axes(const DeviceMesh& mesh, std::span<const AxisRef> refs) {
+  TextMap<size_t> axes;
+  for (size_t axis = 0; axis < mesh.axes.size(); ++axis) axes.insert(mesh.axes[axis].name, axis);
+  std::vector<std::vector<std::pair<AxisRef, int>>> refs_of(mesh.axes.size());
+  for (size_t i = 0; i < refs.size(); ++i) {
+    const auto* axis = axes.find(refs[i].name);
+    if (!axis) return {};
+    refs_of[axis->value].push_back({refs[i], static_cast<int>(i)});
+  }
   std::vector<Part> parts;
-  size_t matched = 0;
   for (size_t axis = 0; axis < mesh.axes.size(); ++axis) {
-    std::vector<std::pair<AxisRef, int>> own;
-    for (size_t i = 0; i < refs.size(); ++i) {
-      if (refs[i].name == mesh.axes[axis].name) own.push_back({refs[i], static_cast<int>(i)});
-    }
-    matched += own.size();
+    std::vector<std::pair<AxisRef, int>>& own = refs_of[axis];
     std::sort(own.begin(), own.end(),
               [](const auto& a, const auto& b) { return a.first.pre < b.first.pre; });
     int64_t size = mesh.axes[axis].size;
@@ -120,7 +114,6 @@ std::vector<Part> split_axes(const DeviceMesh& mesh, std::span<const AxisRef> re
     }
     if (done < size || own.empty()) parts.push_back({axis, done, size / done, -1});
   }
-  if (matched != refs.size()) return {};
   return parts;
 }
 
@@ -195,13 +188,13 @@ std::vector<std::vector<int64_t>> DeviceGroups::materialize() const {
       for (size_t i = 0; i < parts.size(); ++i) {
         if (parts[i].rank < 0) perm.push_back(static_cast<int64_t>(i));
       }
-      for (int rank = 0; rank < static_cast<int>(axes.size()); ++rank) {
-        for (size_t i = 0; i < parts.size(); ++i) {
-          if (parts[i].rank != rank) continue;
-          perm.push_back(static_cast<int64_t>(i));
-          group_size *= static_cast<size_t>(parts[i].size);
-        }
+      std::vector<int64_t> listed(axes.size());
+      for (size_t i = 0; i < parts.size(); ++i) {
+        if (parts[i].rank < 0) continue;
+        listed[static_cast<size_t>(parts[i].rank)] = static_cast<int64_t>(i);
+        group_size *= static_cast<size_t>(parts[i].size);
       }
+      perm.insert(perm.end(), listed.begin(), listed.end());
       cut(transpose(mesh->materialize(), dims, perm), group_size);
       break;
     }

@@ -24,8 +24,10 @@ std::optional<BrokenRule> check_required_attributes(Opcode opcode, std::string_v
                                                     std::span<const Attribute> attributes) {
   auto require = [&](AttributeId id) -> std::optional<BrokenRule> {
     if (find_attribute(attributes, id)) return std::nullopt;
+    const std::string_view text = info(id).text;
     return BrokenRule{"missing-attribute",
-                      fmt::format("'{}' needs the attribute '{}'", written, info(id).text)};
+                      text.empty() ? fmt::format("'{}' needs a value in its parentheses", written)
+                                   : fmt::format("'{}' needs the attribute '{}'", written, text)};
   };
   for (const AttributeUse& use : info(opcode).attributes) {
     if (!use.required) continue;

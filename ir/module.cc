@@ -38,13 +38,17 @@ void Computation::place_parameter(Instruction* parameter) {
   constexpr size_t kFarthest = 65536;
   if (number > parameters_.size() + kFarthest) return;
   if (number >= parameters_.size()) parameters_.resize(number + 1, nullptr);
-  if (!parameters_[number]) parameters_[number] = parameter;
+  if (parameters_[number]) return;
+  parameters_[number] = parameter;
+  ++placed_parameters_;
 }
 
 void Computation::drop_far_parameters() {
   constexpr size_t kWorthKeeping = 64;
   if (parameters_.size() <= size() + kWorthKeeping) return;
   parameters_.resize(size());
+  placed_parameters_ =
+      parameters_.size() - static_cast<size_t>(std::ranges::count(parameters_, nullptr));
   while (!parameters_.empty() && !parameters_.back()) parameters_.pop_back();
   parameters_.shrink_to_fit();
 }
@@ -52,6 +56,7 @@ void Computation::drop_far_parameters() {
 void Computation::set_instructions(std::vector<Instruction*> instructions) {
   instructions_ = std::move(instructions);
   parameters_.clear();
+  placed_parameters_ = 0;
   for (size_t i = 0; i < instructions_.size(); ++i) {
     Instruction* instruction = instructions_[i];
     instruction->number_ = static_cast<uint32_t>(i);
@@ -162,6 +167,7 @@ std::unique_ptr<Module> Module::clone() const {
     for (const Instruction* parameter : from->parameters_) {
       to->parameters_.push_back(parameter ? to->instructions_[parameter->number()] : nullptr);
     }
+    to->placed_parameters_ = from->placed_parameters_;
     if (from->root_) to->root_ = to->instructions_[from->root_->number()];
   }
   if (entry_) copy->entry_ = mapped(entry_);

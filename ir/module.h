@@ -44,6 +44,8 @@ class Computation {
   void set_root(Instruction* root) { root_ = root; }
   /// The parameters by number. Null where a number is missing (the verifier refuses that).
   std::span<Instruction* const> parameters() const { return parameters_; }
+  /// Whether no number of a parameter is missing.
+  bool has_all_parameters() const { return placed_parameters_ == parameters_.size(); }
 
   /// Makes an instruction at the end of the list. `name` must be unique in the module; both it and
   /// the attributes' values must live in the module's storage (see Module::keep_name).
@@ -72,6 +74,7 @@ class Computation {
   Location location_;
   std::vector<Instruction*> instructions_;
   std::vector<Instruction*> parameters_;
+  size_t placed_parameters_ = 0;  // those that are not null
   Instruction* root_ = nullptr;
 };
 

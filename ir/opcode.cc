@@ -56,14 +56,35 @@ constexpr std::array<AttributeUse, count> attribute_uses(std::string_view text) 
   return uses;
 }
 
-#define OPCODE(name, text, min, max, family, shape, attributes) \
+constexpr OpcodeTraits opcode_traits(std::string_view words) {
+  OpcodeTraits traits;
+  while (!words.empty()) {
+    const size_t blank = words.find(' ');
+    const std::string_view word = words.substr(0, blank);
+    if (word == "carries") {
+      traits.carries = true;
+    } else if (word == "mixes") {
+      traits.mixes_floats = true;
+    } else if (word == "keeps") {
+      traits.keeps_types = true;
+    } else if (word == "writes") {
+      traits.writes_buffers = true;
+    } else {
+      throw "opcodes.def names an unknown trait";
+    }
+    words.remove_prefix(blank == words.npos ? words.size() : blank + 1);
+  }
+  return traits;
+}
+
+#define OPCODE(name, text, min, max, family, shape, traits, attributes) \
   constexpr auto name##Attributes = attribute_uses<count_words(attributes)>(attributes);
 #include "ir/opcodes.def"
 #undef OPCODE
 
 constexpr OpcodeInfo kOpcodes[] = {
-#define OPCODE(name, text, min, max, family, shape, attributes) \
-  {text, min, max, Family::family, ResultShape::shape, name##Attributes},
+#define OPCODE(name, text, min, max, family, shape, traits, attributes) \
+  {text, min, max, Family::family, ResultShape::shape, opcode_traits(traits), name##Attributes},
 #include "ir/opcodes.def"
 #undef OPCODE
 };

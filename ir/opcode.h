@@ -11,7 +11,7 @@
 namespace minihlo {
 
 enum class Opcode : uint8_t {
-#define OPCODE(name, text, min, max, family, shape, attributes) name,
+#define OPCODE(name, text, min, max, family, shape, traits, attributes) name,
 #include "ir/opcodes.def"
 #undef OPCODE
 };
@@ -43,17 +43,26 @@ struct AttributeUse {
   Printed printed;
 };
 
+/// What else an opcode's row says of it (see opcodes.def).
+struct OpcodeTraits {
+  bool carries = false;
+  bool mixes_floats = false;
+  bool keeps_types = false;
+  bool writes_buffers = false;
+};
+
 struct OpcodeInfo {
   std::string_view text;
   int min_operands;
   int max_operands;  // -1: any number
   Family family;
   ResultShape result_shape;
+  OpcodeTraits traits;
   std::span<const AttributeUse> attributes;  // in the order in which they are printed
 };
 
 inline constexpr int kOpcodeCount = 0
-#define OPCODE(name, text, min, max, family, shape, attributes) +1
+#define OPCODE(name, text, min, max, family, shape, traits, attributes) +1
 #include "ir/opcodes.def"
 #undef OPCODE
     ;

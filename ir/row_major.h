@@ -25,6 +25,19 @@ inline std::optional<int64_t> positive_product(std::span<const int64_t> values) 
   return product;
 }
 
+/// Whether `order` names each of `rank` axes once.
+inline bool is_permutation(std::span<const int64_t> order, size_t rank) {
+  if (order.size() != rank) return false;
+  std::vector<bool> seen(rank, false);
+  for (int64_t axis : order) {
+    if (axis < 0 || axis >= static_cast<int64_t>(rank) || seen[static_cast<size_t>(axis)]) {
+      return false;
+    }
+    seen[static_cast<size_t>(axis)] = true;
+  }
+  return true;
+}
+
 /// How many elements apart neighbours along each dimension are. Requires that the array's elements
 /// can be counted.
 inline std::vector<int64_t> row_major_strides(std::span<const int64_t> dims) {

@@ -6,6 +6,8 @@
 #include <cassert>
 #include <unordered_set>
 
+#include "ir/hash.h"
+
 namespace minihlo {
 namespace {
 
@@ -13,8 +15,19 @@ size_t mix(size_t hash, size_t value) {
   return (hash ^ value) * 0x9E3779B97F4A7C15u + (hash >> 29);
 }
 
-size_t mix(size_t hash, std::string_view text) {
-  return mix(hash, std::hash<std::string_view>()(text));
+size_t mix(size_t hash, std::string_view text) { return mix(hash, hash_text_wide(text)); }
+
+template <class T>
+size_t mix(size_t hash, std::span<const T> values) {
+  hash = mix(hash, values.size());
+  for (const T& value : values) {
+    if constexpr (std::is_pointer_v<T>) {
+      hash = mix(hash, reinterpret_cast<size_t>(value));
+    } else {
+      hash = mix(hash, static_cast<size_t>(value));
+    }
+  }
+  return hash;
 }
 
 template <class T>
@@ -48,19 +61,23 @@ bool Layout::has_only_order() const {
 struct ShapePool::Table {
   struct Hash {
     size_t operator()(const Layout* layout) const {
-      size_t hash = mix(layout->minor_to_major.size(), layout->tiling);
-      for (int64_t dim : layout->minor_to_major) hash = mix(hash, static_cast<size_t>(dim));
-      return mix(mix(hash, layout->memory_space), layout->element_size_in_bits);
-    }
-    size_t operator()(const Shape* shape) const {
-      size_t hash = mix(static_cast<size_t>(shape->kind()), shape->dims().size());
-      hash = mix(hash, static_cast<size_t>(shape->element_type()));
-      for (int64_t dim : shape->dims()) hash = mix(hash, static_cast<size_t>(dim));
-      hash = mix(hash, reinterpret_cast<size_t>(shape->layout()));
-      for (const Shape* element : shape->elements()) {
-        hash = mix(hash, reinterpret_cast<size_t>(element));
+      size_t hash = mix(internal::kHashSeed, layout->minor_to_major);
+      if (layout->has_only_order()) return hash;
+      for (std::string_view text :
+           {layout->tiling, layout->index_type, layout->pointer_type, layout->split_configs}) {
+        hash = mix(hash, text);
+      }
+      for (int64_t number : {layout->tail_padding_alignment, layout->element_size_in_bits,
+                             layout->memory_space, layout->metadata_prefix_bytes}) {
+        hash = mix(hash, static_cast<size_t>(number));
       }
       return hash;
+    }
+    size_t operator()(const Shape* shape) const {
+      size_t hash = mix(internal::kHashSeed, static_cast<size_t>(shape->kind()));
+      hash = mix(hash, static_cast<size_t>(shape->element_type()));
+      hash = mix(hash, reinterpret_cast<size_t>(shape->layout()));
+      return mix(mix(mix(hash, shape->dims()), shape->dynamic_dims()), shape->elements());
     }
   };
   struct Equal {
@@ -109,7 +126,7 @@ const Layout* ShapePool::intern_layout(const Layout& layout) {
 }
 
 // Requires the lock. Fills in what follows from the key (kind, type, dims, layout, elements).
-const Shape* ShapePool::intern(Shape& key) {
+const Shape* ShapePool::intern(const Shape& key) {
   if (auto found = table_->shapes.find(&key); found != table_->shapes.end()) return *found;
   Shape bare = key;
   bare.layout_ = nullptr;
@@ -118,24 +135,43 @@ const Shape* ShapePool::intern(Shape& key) {
   bare.elements_ = bare_elements;
   bool is_bare = key.layout_ == nullptr && same(bare.elements_, key.elements_);
   const Shape* bare_shape = is_bare ? nullptr : intern(bare);
+  const Shape* static_shape = is_bare ? make_static(key) : bare_shape->static_;
 
   Shape* kept = arena_.make<Shape>(key);
   kept->dims_ = arena_.copy(key.dims_);
   kept->dynamic_ = arena_.copy(key.dynamic_);
   kept->elements_ = arena_.copy(key.elements_);
   kept->bare_ = is_bare ? kept : bare_shape;
+  kept->static_ = static_shape ? static_shape : kept;
   table_->shapes.insert(kept);
   return kept;
+}
+
+// Requires the lock and a shape without layouts. Null where no dimension is dynamic with a bound.
+const Shape* ShapePool::make_static(const Shape& bare) {
+  if (!bare.is_dynamic_) return nullptr;
+  Shape made = bare;
+  made.is_dynamic_ = bare.is_unbounded_;
+  std::vector<const Shape*> elements;
+  for (const Shape* element : bare.elements_) elements.push_back(element->static_shape());
+  made.elements_ = elements;
+  const auto unbounded = std::make_unique<bool[]>(bare.dims_.size());
+  for (size_t i = 0; i < bare.dims_.size(); ++i) unbounded[i] = bare.dims_[i] == kUnboundedSize;
+  made.dynamic_ = {};
+  if (made.is_dynamic_) made.dynamic_ = std::span(unbounded.get(), bare.dims_.size());
+  if (same(made.dynamic_, bare.dynamic_) && same(made.elements_, bare.elements_)) return nullptr;
+  return intern(made);
 }
 
 const Shape* ShapePool::try_array(ElementType type, std::span<const int64_t> dims,
                                   std::span<const bool> dynamic, const Layout* layout) {
   if (dims.size() > kMaxRank) return nullptr;
   int64_t count = 1;
-  bool empty = false;
+  bool empty = false, unbounded = false;
   for (int64_t dim : dims) {
     if (dim == kUnboundedSize || dim == 0) {
       empty = true;  // an unbounded dimension has no size to count
+      unbounded |= dim == kUnboundedSize;
       continue;
     }
     if (dim < 0) return nullptr;
@@ -154,6 +190,7 @@ const Shape* ShapePool::try_array(ElementType type, std::span<const int64_t> dim
     shape.is_dynamic_ = true;
     shape.dynamic_ = dynamic;
   }
+  shape.is_unbounded_ = unbounded;
   shape.element_count_ = empty ? 0 : count;
   shape.byte_count_ = empty ? 0 : *bytes;
 
@@ -184,21 +221,25 @@ const Shape* ShapePool::tuple(std::span<const Shape* const> elements) {
   for (const Shape* element : elements) {
     shape.depth_ = std::max(shape.depth_, element->depth() + 1);
     shape.is_dynamic_ |= element->is_dynamic();
+    shape.is_unbounded_ |= element->is_unbounded();
     shape.leaf_count_ += element->leaf_count();
     if (__builtin_add_overflow(shape.byte_count_, element->byte_count(), &shape.byte_count_)) {
       return nullptr;
     }
     // Tuples count, too: a tree of empty ones is made of few lines, and has no leaves.
     shape.shape_count_ += element->shape_count_;
-    if (shape.shape_count_ > kMaxShapes || shape.depth_ > kMaxDepth) return nullptr;
+    const int64_t most = shape.is_unbounded_ ? kMaxUnboundedShapes : kMaxShapes;
+    if (shape.shape_count_ > most || shape.depth_ > kMaxDepth) return nullptr;
   }
   std::lock_guard lock(mutex_);
   return intern(shape);
 }
 
 std::string ShapePool::tuple_too_large() {
-  return fmt::format("a tuple of more than {} shapes, {} levels or 2^63 bytes", kMaxShapes,
-                     kMaxDepth);
+  return fmt::format(
+      "a tuple of more than {} shapes, {} levels or 2^63 bytes, or of more than {} shapes of which "
+      "any is unbounded",
+      kMaxShapes, kMaxDepth, kMaxUnboundedShapes);
 }
 
 const Shape* ShapePool::token() {
@@ -220,6 +261,7 @@ const Shape* ShapePool::buffer(const Shape* array) {
   shape.kind_ = Shape::Kind::kBuffer;
   shape.elements_ = std::span(&array, 1);
   shape.is_dynamic_ = array->is_dynamic();
+  shape.is_unbounded_ = array->is_unbounded();
   shape.byte_count_ = array->byte_count();
   std::lock_guard lock(mutex_);
   return intern(shape);
@@ -252,9 +294,8 @@ void append_layout(std::string& out, const Layout& layout) {
   out += '}';
 }
 
-}  // namespace
-
-void append(std::string& out, const Shape* shape, bool layouts) {
+// Elements of tuples past `most` bytes of text are left out.
+void append_up_to(size_t most, std::string& out, const Shape* shape, bool layouts) {
   switch (shape->kind()) {
     case Shape::Kind::kToken:
       out += "token[]";
@@ -264,15 +305,19 @@ void append(std::string& out, const Shape* shape, bool layouts) {
       return;
     case Shape::Kind::kBuffer:
       out += "b(";
-      append(out, shape->element(0), layouts);
+      append_up_to(most, out, shape->element(0), layouts);
       out += ')';
       return;
     case Shape::Kind::kTuple:
       out += '(';
       for (size_t i = 0; i < shape->elements().size(); ++i) {
         if (i > 0) out += ", ";
+        if (out.size() > most) {
+          out += "...";
+          break;
+        }
         if (i > 0 && i % 5 == 0) fmt::format_to(std::back_inserter(out), "/*index={}*/", i);
-        append(out, shape->element(static_cast<int64_t>(i)), layouts);
+        append_up_to(most, out, shape->element(static_cast<int64_t>(i)), layouts);
       }
       out += ')';
       return;
@@ -294,8 +339,22 @@ void append(std::string& out, const Shape* shape, bool layouts) {
   if (layouts && shape->layout()) append_layout(out, *shape->layout());
 }
 
+}  // namespace
+
+void append(std::string& out, const Shape* shape, bool layouts) {
+  append_up_to(std::string::npos, out, shape, layouts);
+}
+
+std::string to_string(const Shape* shape, bool layouts) {
+  constexpr size_t kMost = 400;
+  std::string out;
+  append_up_to(kMost, out, shape, layouts);
+  return out;
+}
+
 bool compatible_but_for_dynamic(const Shape* a, const Shape* b) {
-  if (a->bare() == b->bare()) return true;
+  if (a->static_shape() == b->static_shape()) return true;
+  if (!a->is_unbounded() && !b->is_unbounded()) return false;
   if (a->kind() != b->kind() || a->elements().size() != b->elements().size()) return false;
   for (size_t i = 0; i < a->elements().size(); ++i) {
     if (!compatible_but_for_dynamic(a->elements()[i], b->elements()[i])) return false;
@@ -307,12 +366,6 @@ bool compatible_but_for_dynamic(const Shape* a, const Shape* b) {
                     [](int64_t x, int64_t y) {
                       return x == y || x == kUnboundedSize || y == kUnboundedSize;
                     });
-}
-
-std::string to_string(const Shape* shape, bool layouts) {
-  std::string out;
-  append(out, shape, layouts);
-  return out;
 }
 
 }  // namespace minihlo

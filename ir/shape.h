@@ -81,6 +81,10 @@ class Shape {
 
   /// The same shape without layouts: shapes are compatible when these are the same.
   const Shape* bare() const { return bare_; }
+  /// The same without layouts where all dimensions that have a bound are static.
+  const Shape* static_shape() const { return static_; }
+  /// Whether any dimension of any array in it has no bound.
+  bool is_unbounded() const { return is_unbounded_; }
 
  private:
   friend class ShapePool;
@@ -94,21 +98,25 @@ class Shape {
   int64_t leaf_count_ = 1;
   int depth_ = 0;
   bool is_dynamic_ = false;
+  bool is_unbounded_ = false;
   int64_t shape_count_ = 1;  // of the tree, this one included
   int64_t byte_count_ = 0;
   const Shape* bare_ = nullptr;
+  const Shape* static_ = nullptr;
 };
 
 /// Whether a value of one shape may stand for the other: equal but for layouts. Both of one pool.
 inline bool compatible(const Shape* a, const Shape* b) { return a->bare() == b->bare(); }
 
 /// compatible(), where a dimension that is dynamic with some bound also equals the static one of
-/// that size: XLA's Compatible. Also for shapes of two pools.
+/// that size, and an unbounded one any: XLA's Compatible. Both of one pool.
 bool compatible_but_for_dynamic(const Shape* a, const Shape* b);
 
-/// The text of a shape; layouts are left out where `layouts` is false (computation signatures).
-std::string to_string(const Shape* shape, bool layouts = true);
+/// Appends the text of a shape; layouts are left out where `layouts` is false (computation
+/// signatures).
 void append(std::string& out, const Shape* shape, bool layouts = true);
+/// The same for messages: of what is long, the start. A few lines can make a shape of megabytes.
+std::string to_string(const Shape* shape, bool layouts = true);
 
 /// The leaves of the tuple tree, in order; of anything but a tuple, itself.
 std::vector<const Shape*> leaf_shapes(const Shape* shape);
@@ -123,6 +131,8 @@ class ShapePool {
   // Bounds of what a shape may be, so that a few lines of text can't make a module of any size.
   static constexpr size_t kMaxRank = 1000;
   static constexpr int64_t kMaxShapes = int64_t{1} << 18;  // in a tuple: leaves, inner tuples
+  // The same where any is unbounded: two such are compared leaf by leaf.
+  static constexpr int64_t kMaxUnboundedShapes = int64_t{1} << 12;
   static constexpr int kMaxDepth = 400;
 
   /// An array shape with the descending default layout, or with `layout`. Nothing when there are
@@ -134,7 +144,7 @@ class ShapePool {
   const Shape* array(ElementType type, std::span<const int64_t> dims);
   const Shape* scalar(ElementType type) { return array(type, {}); }
   /// Null when the bytes of all elements together do not fit 63 bits, there are more than
-  /// kMaxShapes shapes in it, or tuples nest more than kMaxDepth deep.
+  /// kMaxShapes shapes in it (kMaxUnboundedShapes), or tuples nest more than kMaxDepth deep.
   const Shape* tuple(std::span<const Shape* const> elements);
   /// What to say where there is no such tuple.
   static std::string tuple_too_large();
@@ -148,7 +158,8 @@ class ShapePool {
 
  private:
   struct Table;
-  const Shape* intern(Shape& shape);
+  const Shape* intern(const Shape& shape);
+  const Shape* make_static(const Shape& bare);
   const Layout* intern_layout(const Layout& layout);
 
   std::mutex mutex_;

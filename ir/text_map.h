@@ -1,5 +1,4 @@
-// Maps from texts: a hash of short texts, and a table from hashes to the places of what the caller
-// keeps.
+// Maps from texts: a table from hashes to the places of what the caller keeps.
 #pragma once
 
 #include <cstddef>
@@ -10,17 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "ir/hash.h"
+
 namespace minihlo {
-
-namespace internal {
-
-inline uint64_t load(const char* p, size_t bytes) {
-  uint64_t value = 0;
-  std::memcpy(&value, p, bytes);
-  return value;
-}
-
-}  // namespace internal
 
 /// a == b, without a call where texts are short.
 inline bool same_text(std::string_view a, std::string_view b) {
@@ -42,39 +33,6 @@ inline bool same_text(std::string_view a, std::string_view b) {
   }
   return true;
 }
-
-/// A hash of a text, the same within one run of the program. Two texts that differ almost never
-/// have the same one.
-inline uint64_t hash_text_wide(std::string_view text) {
-  using internal::load;
-  auto mix = [](uint64_t a, uint64_t b) {
-    __extension__ using Wide = unsigned __int128;
-    const Wide product = Wide{a} * b;
-    return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
-  };
-  constexpr uint64_t kA = 0x9E3779B97F4A7C15u, kB = 0xD6E8FEB86659FD93u;
-  const char* p = text.data();
-  size_t left = text.size();
-  // Spread over all bits: what is short has its length told by it alone.
-  uint64_t hash = left * kA;
-  for (; left > 16; left -= 16, p += 16) hash = mix(load(p, 8) ^ kB, load(p + 8, 8) ^ hash);
-  // The last 16 bytes or fewer, the two halves overlapping where need be.
-  uint64_t low = 0, high = 0;
-  if (left >= 8) {
-    low = load(p, 8);
-    high = load(p + left - 8, 8);
-  } else if (left >= 4) {
-    low = load(p, 4);
-    high = load(p + left - 4, 4);
-  } else if (left > 0) {
-    low = load(p, 1) | load(p + left / 2, 1) << 8 | load(p + left - 1, 1) << 16;
-  }
-  return mix(low ^ kB, high ^ hash);
-}
-
-/// The same in 32 bits, for tables.
-inline uint32_t narrowed(uint64_t hash) { return static_cast<uint32_t>(hash ^ (hash >> 32)); }
-inline uint32_t hash_text(std::string_view text) { return narrowed(hash_text_wide(text)); }
 
 /// An open-addressing table from hashes to indices below 2^32 - 1. It grows by itself.
 class IndexTable {

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "ir/arena.h"
+#include "ir/hash.h"
 
 namespace minihlo {
 
@@ -23,11 +24,11 @@ class UniqueNames {
 
  private:
   struct Numbers {
-    tsl::robin_set<int64_t> used;
+    tsl::robin_set<int64_t, IntegerHash> used;
     int64_t next = 1;
   };
   Arena& arena_;
-  tsl::robin_map<std::string_view, Numbers> stems_;
+  tsl::robin_map<std::string_view, Numbers, TextHash> stems_;
 };
 
 }  // namespace minihlo

@@ -53,15 +53,12 @@ void Verification::mark_unsound(const Instruction* instruction) {
 
 void verify(const Module& module, const VerifyOptions& options, Diagnostics& diagnostics) {
   verifier::Verification verification(module, options, diagnostics);
-  verifier::check_structure(verification);
-  verifier::check_shapes(verification);
-  verifier::check_collectives(verification);
-  verifier::check_async(verification);
-  verifier::check_called_computations(verification);
-  verifier::check_aliasing(verification);
-  verifier::check_shardings(verification);
-  verifier::check_buffers(verification);
-  verifier::check_origins(verification);
+  for (auto check :
+       {verifier::check_structure, verifier::check_shapes, verifier::check_collectives,
+        verifier::check_async, verifier::check_called_computations, verifier::check_aliasing,
+        verifier::check_shardings, verifier::check_buffers, verifier::check_origins}) {
+    if (!diagnostics.full()) check(verification);
+  }
 }
 
 }  // namespace minihlo

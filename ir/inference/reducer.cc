@@ -6,8 +6,8 @@ tl::expected<Signature, std::string> signature(std::string_view what,
                                                const Computation* computation) {
   if (!computation || !computation->root()) return fail("{} names no computation", what);
   const std::span<Instruction* const> parameters = computation->parameters();
-  const auto missing = std::find(parameters.begin(), parameters.end(), nullptr);
-  if (missing != parameters.end()) {
+  if (!computation->has_all_parameters()) {
+    const auto missing = std::find(parameters.begin(), parameters.end(), nullptr);
     return fail("{}=%{} lacks parameter {}", what, computation->name(),
                 missing - parameters.begin());
   }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "ir/diagnostics.h"
+#include "ir/hash.h"
 #include "ir/json/document.h"
 #include "ir/json/fields.h"
 #include "ir/json/layout_text.h"
@@ -196,10 +197,10 @@ class JsonReader {
   std::string scratch_;
   std::string_view current_instruction_;
 
-  tsl::robin_map<std::string_view, const Shape*> shapes_;        // by text
-  tsl::robin_map<std::string_view, Computation*> computations_;  // null: had an error
-  tsl::robin_map<std::string_view, Instruction*> instructions_;  // of the one being read
-  tsl::robin_set<int64_t> parameters_;                           // their numbers in it
+  tsl::robin_map<std::string_view, const Shape*, TextHash> shapes_;        // by text
+  tsl::robin_map<std::string_view, Computation*, TextHash> computations_;  // null: had an error
+  tsl::robin_map<std::string_view, Instruction*, TextHash> instructions_;  // of the one being read
+  tsl::robin_set<int64_t, IntegerHash> parameters_;                           // their numbers in it
   Computation* computation_ = nullptr;
 };
 

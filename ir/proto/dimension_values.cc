@@ -1,6 +1,6 @@
 // Values that text and messages lay out in different ways: the labels of a convolution's
 // dimensions, the sizes of slices.
-#include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include <fmt/format.h>
@@ -86,12 +86,16 @@ std::span<const std::span<const int64_t>> split_slice_sizes(Arena& arena,
                                                             std::span<Instruction* const> operands,
                                                             std::span<const int64_t> sizes) {
   std::vector<size_t> ranks;
-  if (!operands.empty()) {
+  // What is cut has a few parts. More would take time and memory out of all proportion to the file.
+  constexpr int64_t kMostLeaves = 1024;
+  constexpr size_t kMostLists = size_t{1} << 20;
+  if (!operands.empty() && operands[0]->shape()->leaf_count() <= kMostLeaves) {
     for (const Shape* leaf : leaf_shapes(operands[0]->shape())) {
       ranks.push_back(static_cast<size_t>(leaf->rank()));
     }
   }
-  const bool cuts = std::any_of(ranks.begin(), ranks.end(), [](size_t rank) { return rank > 0; });
+  const size_t in_a_round = std::accumulate(ranks.begin(), ranks.end(), size_t{0});
+  const bool cuts = in_a_round > 0 && sizes.size() / in_a_round < kMostLists / ranks.size();
   std::vector<std::span<const int64_t>> lists;
   std::span<const int64_t> rest = sizes;
   for (size_t i = 0; cuts && !rest.empty(); i = (i + 1) % ranks.size()) {

@@ -35,7 +35,7 @@ class ModuleReader {
   struct Scope {
     Computation* computation;
     // The lower halves of ids: what is above says, in newer versions, which computation it is.
-    tsl::robin_map<uint32_t, Instruction*> instructions;
+    tsl::robin_map<uint32_t, Instruction*, IntegerHash> instructions;
     std::vector<bool> parameters;  // which numbers are taken
     size_t size;                   // instructions of the computation
   };
@@ -69,11 +69,11 @@ class ModuleReader {
   Reading reading_;
   Input& input_;
   Role role_;
-  tsl::robin_map<int64_t, Computation*> computations_;
+  tsl::robin_map<int64_t, Computation*, IntegerHash> computations_;
   std::vector<Scope> scopes_;  // by number of the computation, for the schedule
   // Both are unique in a module.
   using Names =
-      tsl::robin_set<std::string_view, std::hash<std::string_view>, std::equal_to<std::string_view>,
+      tsl::robin_set<std::string_view, TextHash, std::equal_to<std::string_view>,
                      std::allocator<std::string_view>, true>;
   Names instruction_names_, computation_names_;
   bool names_changed_ = false;

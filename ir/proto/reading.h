@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ir/hash.h"
 #include "ir/module.h"
 #include "ir/proto/message.h"
 
@@ -18,7 +19,7 @@ struct Reading {
   /// HloModuleProto::payloads, which other messages refer to by number.
   std::vector<std::string_view> payloads;
   /// Shapes by their bytes: there are few, and many who have them.
-  tsl::robin_map<std::string_view, const Shape*> known_shapes;
+  tsl::robin_map<std::string_view, const Shape*, TextHash> known_shapes;
 
   /// Of the field at hand; kept for its memory.
   std::vector<int64_t> numbers;

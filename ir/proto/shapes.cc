@@ -8,6 +8,7 @@
 #include "ir/proto/enums.h"
 #include "ir/proto/reading.h"
 #include "ir/proto/writing.h"
+#include "ir/row_major.h"
 
 namespace minihlo::proto {
 namespace {
@@ -49,15 +50,6 @@ bool read_split_configs(const Message& in, std::string& text) {
         fmt::format("({}:{})", split.integer(SplitConfigProto::dimension), fmt::join(indices, ","));
     return true;
   });
-}
-
-bool is_permutation(std::span<const int64_t> order, size_t rank) {
-  std::vector<bool> seen(rank);
-  for (int64_t dim : order) {
-    if (dim < 0 || static_cast<size_t>(dim) >= rank || seen[static_cast<size_t>(dim)]) return false;
-    seen[static_cast<size_t>(dim)] = true;
-  }
-  return order.size() == rank;
 }
 
 bool read_array(Reading& reading, const Message& in, ElementType type, const Shape*& shape) {

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "ir/text_map.h"
+
 namespace minihlo {
 namespace {
 
@@ -145,11 +147,12 @@ int64_t first_group_size(const DeviceGroups& groups) {
     case DeviceGroups::Form::kIota:
       return groups.iota->dims[1];
     case DeviceGroups::Form::kMesh: {
+      TextMap<int64_t> sizes;
+      for (const MeshAxis& axis : groups.mesh->axes) sizes.insert(axis.name, axis.size);
       int64_t size = 1;
       for (const AxisRef& ref : groups.axes) {
-        for (const MeshAxis& axis : groups.mesh->axes) {
-          if (axis.name == ref.name) size *= ref.pre == 0 ? axis.size : ref.size;
-        }
+        if (const auto* whole = sizes.find(ref.name))
+          size *= ref.pre == 0 ? whole->value : ref.size;
       }
       return size;
     }

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <tsl/robin_set.h>
 
 #include <algorithm>
 
@@ -244,9 +243,8 @@ bool TextParser::parse_named_sharding(Sharding& sharding) {
   const bool whole = at_word("replicated") || at_word("unreduced") || at_word("manual");
   if (whole) {
     lexer_.advance();
-  } else if (!parse_list(
-                 TokenKind::kLeftSquare, TokenKind::kRightSquare, "around the dimensions",
-                 [&] { return parse_dimension_axes(*sharding.mesh, axes.dims.emplace_back()); })) {
+  } else if (!parse_list(TokenKind::kLeftSquare, TokenKind::kRightSquare, "around the dimensions",
+                         [&] { return parse_dimension_axes(axes.dims.emplace_back()); })) {
     return false;
   }
   while (accept(TokenKind::kComma)) {
@@ -270,18 +268,18 @@ bool TextParser::parse_named_sharding(Sharding& sharding) {
     std::vector<AxisRef>& list = unreduced    ? axes.unreduced
                                  : replicated ? axes.replicated
                                               : axes.manual;
-    if (!parse_axis_refs(*sharding.mesh, list)) return false;
+    if (!parse_axis_refs(list)) return false;
   }
   sharding.named = whole ? word : arena().copy_string(named_text(*sharding.mesh, axes));
   return true;
 }
 
 // {'x', 'y':(1)2, ?}: the question mark is the last.
-bool TextParser::parse_dimension_axes(const DeviceMesh& mesh, NamedAxes::Dimension& dimension) {
+bool TextParser::parse_dimension_axes(NamedAxes::Dimension& dimension) {
   return parse_list(TokenKind::kLeftBrace, TokenKind::kRightBrace, "around the axes", [&] {
     if (dimension.open) return fail_expected("'}' behind '?'");
     dimension.open = accept(TokenKind::kQuestion);
-    return dimension.open || parse_axis_ref(mesh, dimension.axes);
+    return dimension.open || parse_axis_ref(dimension.axes);
   });
 }
 
@@ -299,7 +297,7 @@ bool TextParser::parse_mesh(const DeviceMesh*& mesh) {
   }
   if (!accept_word("mesh")) return fail_expected("a mesh");
   std::vector<MeshAxis> axes;
-  tsl::robin_set<std::string_view> names;
+  mesh_axes_.clear();
   auto axis = [&] {
     MeshAxis one{};
     const Token place = token();
@@ -308,7 +306,7 @@ bool TextParser::parse_mesh(const DeviceMesh*& mesh) {
         !expect_int(one.size, "the size of the axis")) {
       return false;
     }
-    if (!names.insert(one.name).second) {
+    if (!mesh_axes_.insert(one.name).second) {
       return fail("invalid-mesh", place.location(),
                   fmt::format("the mesh has two axes '{}'", one.name));
     }
@@ -359,12 +357,11 @@ bool TextParser::parse_mesh_device_ids(DeviceMesh& mesh) {
 }
 
 // 'x' or 'y':(2)2
-bool TextParser::parse_axis_ref(const DeviceMesh& mesh, std::vector<AxisRef>& axes) {
+bool TextParser::parse_axis_ref(std::vector<AxisRef>& axes) {
   AxisRef ref{};
   const Token name = token();
   if (!expect_string(ref.name, "the name of an axis, in quotes")) return false;
-  if (std::none_of(mesh.axes.begin(), mesh.axes.end(),
-                   [&](const MeshAxis& axis) { return axis.name == ref.name; })) {
+  if (!mesh_axes_.contains(ref.name)) {
     return fail("invalid-mesh", name.location(),
                 fmt::format("the mesh has no axis '{}'", ref.name));
   }
@@ -384,9 +381,9 @@ bool TextParser::parse_axis_ref(const DeviceMesh& mesh, std::vector<AxisRef>& ax
   return true;
 }
 
-bool TextParser::parse_axis_refs(const DeviceMesh& mesh, std::vector<AxisRef>& axes) {
+bool TextParser::parse_axis_refs(std::vector<AxisRef>& axes) {
   return parse_list(TokenKind::kLeftBrace, TokenKind::kRightBrace, "around the axes",
-                    [&] { return parse_axis_ref(mesh, axes); });
+                    [&] { return parse_axis_ref(axes); });
 }
 
 bool TextParser::read_device_groups(Attribute& attribute) {
@@ -402,7 +399,7 @@ bool TextParser::read_device_groups(Attribute& attribute) {
     std::vector<AxisRef> axes;
     if (!parse_mesh(groups.mesh)) return false;
     accept(TokenKind::kComma);
-    if (!parse_axis_refs(*groups.mesh, axes)) return false;
+    if (!parse_axis_refs(axes)) return false;
     groups.axes = arena().copy(axes);
   } else {
     Attribute lists;

@@ -18,7 +18,11 @@ void TextPrinter::print_separator(size_t index, bool comments) {
 
 void TextPrinter::print_cached(const Shape* shape) {
   std::string_view& text = shapes_[shape];
-  if (text.empty()) text = shape_texts_.copy_string(to_string(shape));
+  if (text.empty()) {
+    std::string made;
+    append(made, shape);
+    text = shape_texts_.copy_string(made);
+  }
   out_ += text;
 }
 

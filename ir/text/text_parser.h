@@ -17,6 +17,7 @@
 #pragma once
 
 #include <tsl/robin_map.h>
+#include <tsl/robin_set.h>
 
 #include <memory>
 #include <optional>
@@ -201,13 +202,14 @@ class TextParser {
   bool parse_tiles(Sharding& sharding);
   bool parse_axis_order(size_t rank, std::span<const int64_t>& order);
   bool parse_named_sharding(Sharding& sharding);
-  bool parse_dimension_axes(const DeviceMesh& mesh, NamedAxes::Dimension& dimension);
+  bool parse_dimension_axes(NamedAxes::Dimension& dimension);
   bool parse_sharding_metadata(Sharding& sharding);
   bool parse_iota_order(std::span<const int64_t> dims, const IotaOrder*& order);
   bool parse_mesh(const DeviceMesh*& mesh);
   bool parse_mesh_device_ids(DeviceMesh& mesh);
-  bool parse_axis_ref(const DeviceMesh& mesh, std::vector<AxisRef>& axes);
-  bool parse_axis_refs(const DeviceMesh& mesh, std::vector<AxisRef>& axes);
+  /// Of the mesh that was read last.
+  bool parse_axis_ref(std::vector<AxisRef>& axes);
+  bool parse_axis_refs(std::vector<AxisRef>& axes);
 
   // parser_literal.cc
   bool parse_literal(const Shape* shape, const Literal*& literal);
@@ -300,8 +302,9 @@ class TextParser {
   Diagnostic* last_error_ = nullptr;  // until the next one is made
   std::string_view current_instruction_;
 
-  TextMap<const Shape*> shapes_;  // by text
-  int tuple_depth_ = 0;           // of the shape that is read
+  TextMap<const Shape*> shapes_;                          // by text
+  tsl::robin_set<std::string_view, TextHash> mesh_axes_;  // of the mesh that was read last
+  int tuple_depth_ = 0;                                   // of the shape that is read
   // Values of attributes by their texts from the key on. A later one takes the place of an earlier
   // one of the same hash.
   struct KnownValue {

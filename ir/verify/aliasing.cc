@@ -138,17 +138,9 @@ bool is_call_of(const Instruction* instruction, std::string_view target) {
          instruction->get(attr::custom_call_target) == target;
 }
 
-bool skips_alias_check(const Instruction* instruction) {
-  for (const NamedString& attribute : instruction->get(attr::frontend_attributes)) {
-    if (attribute.name == "xla_skip_custom_call_alias_shape_check") return true;
-  }
-  return false;
-}
-
-// Whether operand and result may be the same memory. Pin and Unpin, and asynchronous work around
-// them, turn arrays into buffers and back.
+// Whether operand and result have the shapes of the same memory. Pin and Unpin, and asynchronous
+// work around them, turn arrays into buffers and back.
 bool may_alias(const Instruction* instruction, const Shape* input, const Shape* output) {
-  if (instruction->opcode() == Opcode::kCustomCall && skips_alias_check(instruction)) return true;
   if (instruction->opcode() == Opcode::kAsyncStart || is_call_of(instruction, "Pin") ||
       is_call_of(instruction, "Unpin")) {
     auto array = [](const Shape* shape) {
@@ -162,7 +154,11 @@ bool may_alias(const Instruction* instruction, const Shape* input, const Shape* 
 
 // output_to_operand_aliasing={{}: (0, {})}
 void check_operand_aliases(Verification& v, const Instruction* instruction) {
-  for (const Alias& alias : instruction->get(attr::output_to_operand_aliasing)) {
+  std::span<const Alias> aliases = instruction->get(attr::output_to_operand_aliasing);
+  const bool any_shapes =
+      !aliases.empty() && instruction->opcode() == Opcode::kCustomCall &&
+      has_frontend_attribute(instruction, "xla_skip_custom_call_alias_shape_check");
+  for (const Alias& alias : aliases) {
     const Shape* output = part(instruction->shape(), alias.output_index);
     if (!output) {
       v.error("operand-alias", instruction,
@@ -185,7 +181,7 @@ void check_operand_aliases(Verification& v, const Instruction* instruction) {
     }
     const Instruction* operand = instruction->operand(static_cast<size_t>(alias.parameter));
     const Shape* input = part(operand->shape(), alias.parameter_index);
-    if (input && output && !may_alias(instruction, input, output)) {
+    if (input && output && !any_shapes && !may_alias(instruction, input, output)) {
       v.error(
           "operand-alias", instruction,
           "{} of the result and {} of operand {}, %{}, are aliased, but one is {}, the other {}",

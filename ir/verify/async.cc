@@ -1,46 +1,66 @@
+#include <algorithm>
+#include <map>
+
 #include <tsl/robin_map.h>
 
 #include "ir/async_pairs.h"
 #include "ir/async_state.h"
+#include "ir/hash.h"
 #include "ir/verify/verification.h"
 
 namespace minihlo::verifier {
 namespace {
 
-// What is under way may be carried through these: into a loop, out of a branch, in a tuple.
-bool carries(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kTuple:
-    case Opcode::kGetTupleElement:
-    case Opcode::kWhile:
-    case Opcode::kCall:
-    case Opcode::kConditional:
-    case Opcode::kOptimizationBarrier:
-    case Opcode::kDomain:
-    case Opcode::kParameter:
-      return true;
-    default:
-      return false;
-  }
-}
+// What is under way may be carried through some: into a loop, out of a branch, in a tuple.
+bool carries(Opcode opcode) { return info(opcode).traits.carries; }
 
 bool is_control_dependency(const Instruction* user) {
   return user->opcode() == Opcode::kCustomCall &&
          user->get(attr::custom_call_target) == "control_dep";
 }
 
+// Whether what asynchronous work has been given is what its computation takes. Many links of a
+// chain are given the same, so each answer is kept.
+class Bindings {
+ public:
+  bool fits(const Computation* called, const Shape* given) {
+    auto [known, added] = known_.try_emplace({called, given}, false);
+    if (added) known->second = is_fit(called->parameters(), given);
+    return known->second;
+  }
+
+ private:
+  static bool is_fit(std::span<Instruction* const> parameters, const Shape* given) {
+    return given->is_tuple() &&
+           std::ranges::equal(parameters, given->elements(),
+                              [](const Instruction* parameter, const Shape* shape) {
+                                return !parameter || !parameter->shape() ||
+                                       compatible_but_for_dynamic(parameter->shape(), shape);
+                              });
+  }
+
+  std::map<std::pair<const Computation*, const Shape*>, bool> known_;
+};
+
 // The users of the starts of one computation.
 class Pairing {
  public:
-  Pairing(Verification& v, const Computation* computation) : v_(v) {
+  Pairing(Verification& v, Bindings& bindings, const Computation* computation)
+      : v_(v), bindings_(bindings) {
     bool any = false;
     for (const Instruction* instruction : computation->instructions()) {
       any |= done_of(instruction->opcode()).has_value() || is_done(instruction->opcode());
     }
     if (!any) return;
     users_.resize(computation->size());
+    starts_.resize(computation->size(), nullptr);
     for (const Instruction* instruction : computation->instructions()) {
       if (!v.is_sound(instruction)) return;
+      if (instruction->opcode() == Opcode::kAsyncStart) {
+        starts_[instruction->number()] = instruction;
+      } else if (instruction->opcode() == Opcode::kAsyncUpdate) {
+        starts_[instruction->number()] = starts_[instruction->operand(0)->number()];
+      }
       const Instruction* last = nullptr;
       for (const Instruction* operand : instruction->operands()) {
         if (!done_of(operand->opcode()) || operand == last) continue;
@@ -94,21 +114,11 @@ class Pairing {
 
   // By its end, asynchronous work has been given all that its computation takes.
   void check_bound(const Instruction* done) {
-    const Instruction* start = done->operand(0);
-    while (start->opcode() == Opcode::kAsyncUpdate && v_.is_sound(start)) start = start->operand(0);
+    const Instruction* start = starts_[done->operand(0)->number()];
     const Shape* state = done->operand(0)->shape();
-    if (start->opcode() != Opcode::kAsyncStart || !v_.is_sound(start) ||
-        state->elements().size() < 2) {
-      return;
-    }
+    if (!start || state->elements().size() < 2) return;
     const Computation* called = start->get(attr::calls);
-    std::span<Instruction* const> parameters = called->parameters();
     const Shape* given = state->element(0);
-    bool good = given->is_tuple() && given->elements().size() == parameters.size();
-    for (size_t i = 0; good && i < parameters.size(); ++i) {
-      good = !parameters[i] || !parameters[i]->shape() ||
-             compatible_but_for_dynamic(parameters[i]->shape(), given->elements()[i]);
-    }
     // Where the start leaves the result open, an update or the done says what it is.
     const Shape* result = called->root() ? called->root()->shape() : nullptr;
     const Shape* bound = is_result_open(state) ? done->shape() : state->element(1);
@@ -116,13 +126,15 @@ class Pairing {
       v_.error("async-pair", done, "%{} gives {}, but until %{} its result is {}", called->name(),
                to_string(result, false), done->name(), to_string(bound, false));
     }
+    const size_t parameters = called->parameters().size();
     // What a start itself is given too much is told of the start.
-    if (good || (start == done->operand(0) && given->elements().size() >= parameters.size())) {
+    if (bindings_.fits(called, given) ||
+        (start == done->operand(0) && given->elements().size() >= parameters)) {
       return;
     }
     v_.error("async-pair", done, "%{} is given {} until %{}, but %{} takes {} parameter{}",
-             start->name(), to_string(given, false), done->name(), called->name(),
-             parameters.size(), parameters.size() == 1 ? "" : "s");
+             start->name(), to_string(given, false), done->name(), called->name(), parameters,
+             parameters == 1 ? "" : "s");
   }
 
   void check_done(const Instruction* done) {
@@ -162,7 +174,9 @@ class Pairing {
   }
 
   Verification& v_;
+  Bindings& bindings_;
   std::vector<std::vector<const Instruction*>> users_;
+  std::vector<const Instruction*> starts_;  // of starts and updates: where the chain begins
 };
 
 // Sends and receives of one channel with the host are the same but for their operands.
@@ -186,7 +200,7 @@ class HostTransfers {
 
  private:
   Verification& v_;
-  tsl::robin_map<int64_t, const Instruction*> first_;
+  tsl::robin_map<int64_t, const Instruction*, IntegerHash> first_;
 };
 
 }  // namespace
@@ -202,7 +216,10 @@ void check_async(Verification& v) {
       if (v.is_sound(instruction)) transfers.check(instruction);
     }
   }
-  for (const Computation* computation : v.module().computations()) Pairing(v, computation);
+  Bindings bindings;
+  for (const Computation* computation : v.module().computations()) {
+    Pairing(v, bindings, computation);
+  }
 }
 
 }  // namespace minihlo::verifier

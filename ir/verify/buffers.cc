@@ -36,24 +36,6 @@ class BufferShapes {
 
 using Index = std::vector<int64_t>;
 
-// The indices of the buffers in a shape.
-void list_buffers(const Shape* shape, Index& at, std::vector<Index>& found) {
-  if (shape->kind() == Shape::Kind::kBuffer) found.push_back(at);
-  if (!shape->is_tuple()) return;
-  for (size_t i = 0; i < shape->elements().size(); ++i) {
-    at.push_back(static_cast<int64_t>(i));
-    list_buffers(shape->elements()[i], at, found);
-    at.pop_back();
-  }
-}
-
-std::vector<Index> buffers_of(const Shape* shape) {
-  Index at;
-  std::vector<Index> found;
-  list_buffers(shape, at, found);
-  return found;
-}
-
 Index index_of(std::span<const int64_t> index) { return {index.begin(), index.end()}; }
 
 std::string text(const Index& index) { return fmt::format("{{{}}}", fmt::join(index, ",")); }
@@ -78,14 +60,69 @@ class Buffers {
   }
 
  private:
+  // What uses a value, but for what takes an element of it.
+  struct User {
+    const Instruction* instruction;
+    int64_t operand;  // the first where the value stands
+  };
+  struct Users {
+    std::vector<User> all;
+    std::vector<std::pair<int64_t, const Instruction*>> elements;  // by index
+  };
+
   void find_users(const Computation* computation) {
     users_.assign(computation->size(), {});
     for (const Instruction* instruction : computation->instructions()) {
-      for (const Instruction* operand : instruction->operands()) {
-        std::vector<const Instruction*>& users = users_[operand->number()];
-        if (users.empty() || users.back() != instruction) users.push_back(instruction);
+      if (instruction->opcode() == Opcode::kGetTupleElement) {
+        users_[instruction->operand(0)->number()].elements.emplace_back(
+            instruction->get(attr::index), instruction);
+        continue;
+      }
+      for (size_t i = 0; i < instruction->operand_count(); ++i) {
+        std::vector<User>& users = users_[instruction->operand(i)->number()].all;
+        if (users.empty() || users.back().instruction != instruction) {
+          users.push_back({instruction, static_cast<int64_t>(i)});
+        }
       }
     }
+    for (Users& users : users_) {
+      std::ranges::stable_sort(users.elements, {}, [](const auto& one) { return one.first; });
+    }
+  }
+
+  // A few lines can make tuples of many thousand buffers, and hand all of them on. False when this
+  // has been asked too often for the module, which is then said once.
+  bool may_go_on(const Instruction* instruction) {
+    if (steps_ > 0) return --steps_ > 0 || warn_of_steps(instruction);
+    return false;
+  }
+  bool warn_of_steps(const Instruction* instruction) {
+    v_.warning("buffer", instruction,
+               "from here on it is not checked that each buffer has one writer: there are too many "
+               "ways that they are handed on");
+    return false;
+  }
+
+  // Calls `look` with the index of each buffer in a shape.
+  template <class Look>
+  void each_buffer(const Instruction* instruction, const Shape* shape, Look look) {
+    Index at;
+    list_buffers(instruction, shape, at, look);
+  }
+  template <class Look>
+  bool list_buffers(const Instruction* instruction, const Shape* shape, Index& at, Look& look) {
+    if (!shapes_.holds(shape)) return true;
+    if (!may_go_on(instruction)) return false;
+    if (!shape->is_tuple()) {
+      look(std::as_const(at));
+      return true;
+    }
+    for (size_t i = 0; i < shape->elements().size(); ++i) {
+      at.push_back(static_cast<int64_t>(i));
+      if (!list_buffers(instruction, shape->elements()[i], at, look)) return false;
+      at.pop_back();
+    }
+    return true;
   }
 
   void check(const Instruction* instruction) {
@@ -173,33 +210,30 @@ class Buffers {
       ++ins[index_of(alias.output_index)];
     }
     for (size_t i = 0; i < call->operand_count(); ++i) {
-      if (!shapes_.holds(call->operand(i)->shape())) continue;
-      for (const Index& index : buffers_of(call->operand(i)->shape())) {
+      each_buffer(call, call->operand(i)->shape(), [&](const Index& index) {
         const auto found = outs.find({static_cast<int64_t>(i), index});
         const int64_t count = found == outs.end() ? 0 : found->second;
-        if (count == 1) continue;
+        if (count == 1) return;
         v_.error("buffer", call, "the buffer {} of operand {}, %{}, comes out {} times, not once",
                  text(index), i, call->operand(i)->name(), count);
-      }
+      });
     }
-    if (!shapes_.holds(call->shape())) return;
-    for (const Index& index : buffers_of(call->shape())) {
+    each_buffer(call, call->shape(), [&](const Index& index) {
       const auto found = ins.find(index);
       const int64_t count = found == ins.end() ? 0 : found->second;
-      if (count == 1) continue;
+      if (count == 1) return;
       v_.error("buffer", call, "the buffer {} of the result goes in {} times, not once",
                text(index), count);
-    }
+    });
   }
 
   void check_writers(const Instruction* instruction) {
-    if (!shapes_.holds(instruction->shape())) return;
-    for (const Index& index : buffers_of(instruction->shape())) {
+    each_buffer(instruction, instruction->shape(), [&](const Index& index) {
       if (const int64_t writers = count_writers(instruction, index); writers > 1) {
         v_.error("buffer", instruction, "the buffer {} of %{} has {} writers, and may have one",
                  text(index), instruction->name(), writers);
       }
-    }
+    });
   }
 
   // The users that write the buffer at `index` of an instruction's value, which may be handed on in
@@ -211,40 +245,27 @@ class Buffers {
     };
     std::vector<Place> open = {{instruction, index}};
     int64_t writers = 0;
-    constexpr size_t kLongest = 10000;
-    for (size_t i = 0; i < open.size() && i < kLongest; ++i) {
+    for (size_t i = 0; i < open.size(); ++i) {
       const Place place = open[i];
-      for (const Instruction* user : users_[place.instruction->number()]) {
-        switch (user->opcode()) {
-          case Opcode::kGetTupleElement:
-            if (!place.index.empty() && user->get(attr::index) == place.index[0]) {
-              open.push_back({user, Index(place.index.begin() + 1, place.index.end())});
-            }
-            break;
-          case Opcode::kTuple: {
-            if (user == user->parent()->root()) {
-              writers += is_loop_body_;
-              break;
-            }
-            const auto operands = user->operands();
-            Index within = place.index;
-            within.insert(within.begin(),
-                          std::ranges::find(operands, place.instruction) - operands.begin());
-            open.push_back({user, std::move(within)});
-            break;
-          }
-          case Opcode::kCustomCall:
-          case Opcode::kCall:
-          case Opcode::kFusion:
-          case Opcode::kAsyncStart:
-          case Opcode::kAsyncUpdate:
-          case Opcode::kAsyncDone:
-          case Opcode::kWhile:
-          case Opcode::kConditional:
-            ++writers;
-            break;
-          default:
-            break;
+      const Users& users = users_[place.instruction->number()];
+      if (!place.index.empty()) {
+        const auto [first, last] = std::ranges::equal_range(
+            users.elements, place.index[0], {}, [](const auto& one) { return one.first; });
+        for (auto one = first; one != last; ++one) {
+          if (!may_go_on(instruction)) return writers;
+          open.push_back({one->second, Index(place.index.begin() + 1, place.index.end())});
+        }
+      }
+      for (const User& user : users.all) {
+        if (!may_go_on(instruction)) return writers;
+        if (user.instruction->opcode() != Opcode::kTuple) {
+          writers += info(user.instruction->opcode()).traits.writes_buffers;
+        } else if (user.instruction == user.instruction->parent()->root()) {
+          writers += is_loop_body_;
+        } else {
+          Index within = place.index;
+          within.insert(within.begin(), user.operand);
+          open.push_back({user.instruction, std::move(within)});
         }
       }
     }
@@ -253,8 +274,9 @@ class Buffers {
 
   Verification& v_;
   BufferShapes& shapes_;
-  std::vector<std::vector<const Instruction*>> users_;
+  std::vector<Users> users_;
   bool is_loop_body_ = false;
+  int64_t steps_ = int64_t{1} << 19;
 };
 
 }  // namespace

@@ -41,26 +41,45 @@ void check_fused(Verification& v, const Instruction* fusion, const Computation* 
   }
 }
 
-// On the main thread, one instruction is wrapped; several only where a start says that they are a
-// group of collectives, or where a barrier holds them together.
-void check_wrapped(Verification& v, const Instruction* start, const Computation* wrapped) {
-  if (start->find(attr::async_execution_thread).value_or(kMainThread) != kMainThread ||
-      wrapped->execution_thread() != kMainThread ||
-      has_frontend_attribute(start, "_collectives_group")) {
-    return;
-  }
+// What a computation holds besides its root and parameters and must not when it is wrapped; null
+// if nothing, or where a barrier holds it together.
+const Instruction* find_extra(const Computation* wrapped) {
   const Instruction* extra = nullptr;
   for (const Instruction* instruction : wrapped->instructions()) {
-    if (instruction->opcode() == Opcode::kOptimizationBarrier) return;
-    if (instruction != wrapped->root() && instruction->opcode() != Opcode::kParameter) {
-      if (!extra || extra->opcode() == Opcode::kGetTupleElement) extra = instruction;
+    if (instruction->opcode() == Opcode::kOptimizationBarrier) return nullptr;
+    if (extra || instruction == wrapped->root()) continue;
+    if (instruction->opcode() != Opcode::kParameter &&
+        instruction->opcode() != Opcode::kGetTupleElement) {
+      extra = instruction;
     }
   }
-  if (!extra || extra->opcode() == Opcode::kGetTupleElement) return;
-  v.error("async-computation", start,
-          "%{} wraps %{}, which holds %{} besides its root and parameters", start->name(),
-          wrapped->name(), extra->name());
+  return extra;
 }
+
+// On the main thread, one instruction is wrapped; several only where a start says that they are a
+// group of collectives, or where a barrier holds them together.
+class WrappedComputations {
+ public:
+  explicit WrappedComputations(Verification& v) : v_(v), extra_(v.module().computations().size()) {}
+
+  void check(const Instruction* start, const Computation* wrapped) {
+    if (start->find(attr::async_execution_thread).value_or(kMainThread) != kMainThread ||
+        wrapped->execution_thread() != kMainThread ||
+        has_frontend_attribute(start, "_collectives_group")) {
+      return;
+    }
+    std::optional<const Instruction*>& extra = extra_[wrapped->number()];
+    if (!extra) extra = find_extra(wrapped);
+    if (!*extra) return;
+    v_.error("async-computation", start,
+             "%{} wraps %{}, which holds %{} besides its root and parameters", start->name(),
+             wrapped->name(), (*extra)->name());
+  }
+
+ private:
+  Verification& v_;
+  std::vector<std::optional<const Instruction*>> extra_;  // by computation; looked for once
+};
 
 // Loops, conditionals and fusions run where they stand.
 void check_thread(Verification& v, const Instruction* caller, const Computation* called) {
@@ -124,6 +143,7 @@ void check_called_computations(Verification& v) {
   enum Caller : uint8_t { kAsync = 1, kOther = 2 };
   std::vector<uint8_t> callers(v.module().computations().size(), 0);
   std::vector<bool> done(callers.size(), false);
+  WrappedComputations wrapped(v);
   for (const Computation* computation : v.module().computations()) {
     for (const Instruction* instruction : computation->instructions()) {
       const Opcode opcode = instruction->opcode();
@@ -156,7 +176,7 @@ void check_called_computations(Verification& v) {
           check_fused(v, instruction, called);
           done[called->number()] = true;
         } else if (opcode == Opcode::kAsyncStart) {
-          check_wrapped(v, instruction, called);
+          wrapped.check(instruction, called);
         }
       }
     }

@@ -3,6 +3,7 @@
 #include <tsl/robin_map.h>
 #include <tsl/robin_set.h>
 
+#include "ir/hash.h"
 #include "ir/semantics/groups.h"
 #include "ir/verify/verification.h"
 
@@ -108,7 +109,7 @@ class Collectives {
   std::optional<int64_t> check_lists(const Instruction* instruction, const DeviceGroups& groups,
                                      GroupMode mode, GroupRules rules) {
     const int64_t n = listed_id_count(groups);
-    tsl::robin_set<int64_t> seen;
+    tsl::robin_set<int64_t, IntegerHash> seen;
     int64_t largest = 0;
     auto look_at = [&](int64_t id) {
       if (!seen.insert(id).second) {
@@ -287,19 +288,22 @@ class Collectives {
   bool are_plain(std::span<const SourceTarget> pairs, int64_t count) {
     constexpr uint8_t kSource = 1, kTarget = 2;
     if (count > int64_t{1} << 20 || static_cast<int64_t>(pairs.size()) > count) return false;
-    roles_.assign(static_cast<size_t>(count), 0);
+    roles_.resize(static_cast<size_t>(count), 0);
+    auto takes = [&](int64_t device, uint8_t role) {
+      if (device < 0 || device >= count) return false;
+      uint8_t& roles = roles_[static_cast<size_t>(device)];
+      return (roles & role) == 0 && (roles |= role);
+    };
+    const bool plain = std::ranges::all_of(pairs, [&](const SourceTarget& pair) {
+      return takes(pair.source, kSource) && takes(pair.target, kTarget);
+    });
+    // Only what was set: there may be few pairs, and many devices.
     for (const SourceTarget& pair : pairs) {
-      if (pair.source < 0 || pair.source >= count || pair.target < 0 || pair.target >= count) {
-        return false;
+      for (int64_t device : {pair.source, pair.target}) {
+        if (device >= 0 && device < count) roles_[static_cast<size_t>(device)] = 0;
       }
-      uint8_t& source = roles_[static_cast<size_t>(pair.source)];
-      if (source & kSource) return false;
-      source |= kSource;
-      uint8_t& target = roles_[static_cast<size_t>(pair.target)];
-      if (target & kTarget) return false;
-      target |= kTarget;
     }
-    return true;
+    return plain;
   }
 
   void check_pairs(const Instruction* instruction) {
@@ -312,8 +316,8 @@ class Collectives {
     if (are_plain(instruction->get(attr::source_target_pairs), count)) return;
     const int64_t allowed = times_allowed(instruction);
     const std::string times = allowed == 1 ? "once" : fmt::format("{} times", allowed);
-    tsl::robin_map<int64_t, int64_t> sources, targets;
-    tsl::robin_set<int64_t> beyond;
+    tsl::robin_map<int64_t, int64_t, IntegerHash> sources, targets;
+    tsl::robin_set<int64_t, IntegerHash> beyond;
     for (const SourceTarget& pair : instruction->get(attr::source_target_pairs)) {
       for (int64_t id : {pair.source, pair.target}) {
         if (id >= 0 && id >= count && count == 1) {
@@ -379,7 +383,7 @@ class Collectives {
   Verification& v_;
   const Mesh mesh_;
   tsl::robin_set<const DeviceGroups*> good_;  // whose form was found to be sound
-  std::vector<uint8_t> roles_;                // by device
+  std::vector<uint8_t> roles_;                // by device; all 0 between uses
   bool warned_[4] = {};
   const Instruction* constrained_ = nullptr;
   const Instruction* unconstrained_ = nullptr;

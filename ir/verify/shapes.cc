@@ -3,62 +3,19 @@
 #include <tsl/robin_set.h>
 
 #include "ir/inference/context.h"
+#include "ir/row_major.h"
 #include "ir/shape_inference.h"
 #include "ir/verify/verification.h"
 
 namespace minihlo::verifier {
 namespace {
 
-// Opcodes whose operands may be floats of different widths (xla/service/hlo_verifier.cc,
-// CheckMixedPrecisionOperands).
-bool may_mix_floats(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kAllGather:
-    case Opcode::kAllGatherDone:
-    case Opcode::kAllGatherStart:
-    case Opcode::kAllReduce:
-    case Opcode::kAllReduceDone:
-    case Opcode::kAllReduceStart:
-    case Opcode::kAsyncDone:
-    case Opcode::kAsyncStart:
-    case Opcode::kAsyncUpdate:
-    case Opcode::kCall:
-    case Opcode::kCollectivePermute:
-    case Opcode::kCollectivePermuteDone:
-    case Opcode::kCollectivePermuteStart:
-    case Opcode::kConditional:
-    case Opcode::kConstant:
-    case Opcode::kConvolution:
-    case Opcode::kCopyDone:
-    case Opcode::kCopyStart:
-    case Opcode::kCustomCall:
-    case Opcode::kDomain:
-    case Opcode::kDot:
-    case Opcode::kFusion:
-    case Opcode::kGetTupleElement:
-    case Opcode::kInfeed:
-    case Opcode::kOptimizationBarrier:
-    case Opcode::kOutfeed:
-    case Opcode::kParameter:
-    case Opcode::kRaggedDot:
-    case Opcode::kRecv:
-    case Opcode::kRecvDone:
-    case Opcode::kReducePrecision:
-    case Opcode::kReduceWindow:
-    case Opcode::kScaledDot:
-    case Opcode::kSend:
-    case Opcode::kSendDone:
-    case Opcode::kSort:
-    case Opcode::kTuple:
-    case Opcode::kWhile:
-      return true;
-    default:
-      return false;
-  }
-}
-
+// Most opcodes want floats of one width (CheckMixedPrecisionOperands of
+// xla/service/hlo_verifier.cc).
 void check_precision(Verification& v, const Instruction* instruction) {
-  if (instruction->operand_count() < 2 || may_mix_floats(instruction->opcode())) return;
+  if (instruction->operand_count() < 2 || info(instruction->opcode()).traits.mixes_floats) {
+    return;
+  }
   const Instruction* first = nullptr;
   for (const Instruction* operand : instruction->operands()) {
     const Shape* shape = operand->shape();
@@ -70,38 +27,6 @@ void check_precision(Verification& v, const Instruction* instruction) {
         to_string(instruction->opcode()), first->name(), to_string(first->shape()->element_type()),
         operand->name(), to_string(shape->element_type()));
     return;
-  }
-}
-
-// Whether an opcode hands on what it is given, so that its result has just that type.
-bool keeps_types(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kBitcast:
-    case Opcode::kCall:
-    case Opcode::kConditional:
-    case Opcode::kConstant:
-    case Opcode::kCopyDone:
-    case Opcode::kCopyStart:
-    case Opcode::kCustomCall:
-    case Opcode::kDynamicUpdateSlice:
-    case Opcode::kFusion:
-    case Opcode::kGetTupleElement:
-    case Opcode::kInfeed:
-    case Opcode::kOptimizationBarrier:
-    case Opcode::kOutfeed:
-    case Opcode::kParameter:
-    case Opcode::kRecv:
-    case Opcode::kRecvDone:
-    case Opcode::kSend:
-    case Opcode::kSendDone:
-    case Opcode::kTuple:
-    case Opcode::kWhile:
-    case Opcode::kAsyncStart:
-    case Opcode::kAsyncUpdate:
-    case Opcode::kAsyncDone:
-      return true;
-    default:
-      return false;
   }
 }
 
@@ -162,14 +87,8 @@ class Layouts {
       if (std::string wrong = check(element); !wrong.empty()) return wrong;
     }
     if (!shape->is_array() || !shape->layout()) return "";
-    std::span<const int64_t> order = shape->layout()->minor_to_major;
-    std::vector<int64_t> sorted(order.begin(), order.end());
-    std::sort(sorted.begin(), sorted.end());
-    bool good = static_cast<int64_t>(order.size()) == shape->rank();
-    for (size_t i = 0; good && i < sorted.size(); ++i) {
-      good = sorted[i] == static_cast<int64_t>(i);
-    }
-    if (good) return "";
+    const auto rank = static_cast<size_t>(shape->rank());
+    if (is_permutation(shape->layout()->minor_to_major, rank)) return "";
     return fmt::format("the layout of {} does not order its {} dimensions", to_string(shape),
                        shape->rank());
   }
@@ -190,11 +109,6 @@ void check_comparator(Verification& v, const Instruction* sort) {
                     to_string(element));
     return;
   }
-}
-
-bool is_unbounded(const Shape* shape) {
-  return shape->is_array() && shape->is_dynamic() &&
-         std::ranges::find(shape->dims(), kUnboundedSize) != shape->dims().end();
 }
 
 // operand_precision={high,default} of what multiplies.
@@ -266,7 +180,7 @@ void check_written(Verification& v, const Instruction* instruction, const Shape*
       fmt::format("the shape of %{} is written as {}, but {} gives {}", instruction->name(),
                   to_string(instruction->shape(), false), to_string(instruction->opcode()),
                   to_string(inferred, false));
-  if (!keeps_types(instruction->opcode()) &&
+  if (!info(instruction->opcode()).traits.keeps_types &&
       compatible_but_for_floats(inferred, instruction->shape())) {
     v.backend_error("mixed-precision", instruction, "{}", wrong);
   } else {
@@ -300,7 +214,7 @@ void check_shapes(Verification& v) {
       if (opcode == Opcode::kBitcast) check_bitcast(v, instruction);
       if (opcode == Opcode::kRngBitGenerator && inferred) check_generator(v, instruction);
       if (opcode == Opcode::kSort && inferred) check_comparator(v, instruction);
-      if (!unbounded && is_unbounded(instruction->shape())) {
+      if (!unbounded && instruction->shape()->is_unbounded()) {
         unbounded = true;
         v.warning("unbounded", instruction,
                   "{} has a dimension without a bound, which XLA takes only where it is told to",

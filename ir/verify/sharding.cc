@@ -1,6 +1,7 @@
 // Shardings against the shapes and the number of devices that they split
 // (HloSharding::Validate of xla/hlo/ir/hlo_sharding.cc).
 #include <algorithm>
+#include <map>
 
 #include "ir/verify/split.h"
 #include "ir/verify/verification.h"
@@ -9,6 +10,7 @@ namespace minihlo::verifier {
 namespace {
 
 using Form = Sharding::Form;
+using Elements = std::span<const Shape* const>;
 
 // That of leaf i of a value; one that is no tuple is that of every leaf.
 const Sharding& leaf(const Sharding& sharding, size_t i) {
@@ -56,7 +58,7 @@ class Shardings {
     if (!other || !other->get(attr::sharding)) return;
     if (!first_) {
       first_ = other;
-    } else if (!same_sharding(*first_->get(attr::sharding), *other->get(attr::sharding))) {
+    } else if (!are_same(first_->get(attr::sharding), other->get(attr::sharding))) {
       v_.error("sharding", caller, "%{} and %{} of this {} have different shardings",
                first_->name(), other->name(), to_string(caller->opcode()));
     }
@@ -64,6 +66,13 @@ class Shardings {
   void end_of_alike() { first_ = nullptr; }
 
  private:
+  // Many loops may share a body, and long shardings with it: each pair is compared once.
+  bool are_same(const Sharding* a, const Sharding* b) {
+    auto [known, added] = same_.try_emplace({a, b}, false);
+    if (added) known->second = same_sharding(*a, *b);
+    return known->second;
+  }
+
   std::string wrong_with(const Sharding& sharding, const Shape* shape) {
     const bool listed = sharding.form == Form::kTuple;
     if (!shape->is_tuple()) {
@@ -79,13 +88,43 @@ class Shardings {
     }
     // One that says no more than a kind fits all leaves or none.
     if (!listed && split_of(sharding).whole) return wrong_with_one(sharding, nullptr);
+    auto wrong_with_leaf = [&](size_t i, const Shape* leaf_shape) {
+      const std::string wrong = wrong_with_one(leaf(sharding, i), leaf_shape);
+      return wrong.empty() ? wrong : fmt::format("of leaf {}, {}", i, wrong);
+    };
+    if (!listed) {
+      for (const auto& [i, leaf_shape] : first_leaves(shape)) {
+        if (std::string wrong = wrong_with_leaf(i, leaf_shape); !wrong.empty()) return wrong;
+      }
+      return "";
+    }
     const std::vector<const Shape*> leaves = leaf_shapes(shape);
     for (size_t i = 0; i < leaves.size(); ++i) {
-      if (std::string wrong = wrong_with_one(leaf(sharding, i), leaves[i]); !wrong.empty()) {
-        return fmt::format("of leaf {}, {}", i, wrong);
-      }
+      if (std::string wrong = wrong_with_leaf(i, leaves[i]); !wrong.empty()) return wrong;
     }
     return "";
+  }
+
+  // Of the leaves of each rank the first, in order, with their positions: nothing else counts where
+  // all leaves have one sharding. A few lines can make many leaves, so each part of a shape is
+  // looked at once.
+  using Leaves = std::vector<std::pair<size_t, const Shape*>>;
+  const Leaves& first_leaves(const Shape* shape) {
+    if (auto known = first_leaves_.find(shape); known != first_leaves_.end()) return known->second;
+    Leaves found;
+    if (!shape->is_tuple()) found.emplace_back(0, shape);
+    size_t before = 0;
+    for (const Shape* element : shape->is_tuple() ? shape->elements() : Elements{}) {
+      for (const auto& [i, leaf_shape] : first_leaves(element)) {
+        const bool is_first = std::ranges::none_of(found, [&](const auto& other) {
+          return other.second->kind() == leaf_shape->kind() &&
+                 other.second->rank() == leaf_shape->rank();
+        });
+        if (is_first) found.emplace_back(before + i, leaf_shape);
+      }
+      before += static_cast<size_t>(element->leaf_count());
+    }
+    return first_leaves_.emplace(shape, std::move(found)).first->second;
   }
 
   // The shape counts only where the sharding tiles it.
@@ -128,6 +167,8 @@ class Shardings {
   Verification& v_;
   std::optional<int64_t> devices_;  // nothing where the module does not say how many there are
   std::vector<int64_t> seen_;
+  std::map<std::pair<const Sharding*, const Sharding*>, bool> same_;
+  std::map<const Shape*, Leaves> first_leaves_;
   const Instruction* first_ = nullptr;
 };
 

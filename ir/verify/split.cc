@@ -8,6 +8,7 @@
 #include "ir/row_major.h"
 #include "ir/text/lexer.h"
 #include "ir/text/strings.h"
+#include "ir/text_map.h"
 
 namespace minihlo::verifier {
 namespace {
@@ -34,18 +35,6 @@ void multiply(int64_t& product, int64_t factor) {
   if (__builtin_mul_overflow(product, factor, &product)) {
     product = std::numeric_limits<int64_t>::max();
   }
-}
-
-bool is_permutation(std::span<const int64_t> order, size_t rank) {
-  if (order.empty()) return rank <= 1;
-  std::vector<bool> seen(rank, false);
-  for (int64_t axis : order) {
-    if (axis < 0 || axis >= static_cast<int64_t>(rank) || seen[static_cast<size_t>(axis)]) {
-      return false;
-    }
-    seen[static_cast<size_t>(axis)] = true;
-  }
-  return order.size() == rank;
 }
 
 // The kinds of the tile dimensions that split no dimension of the array.
@@ -90,13 +79,11 @@ struct NamedAxes {
 };
 
 // 'x' or 'y':(2)2 under the cursor, which is left on its last token.
-AxisRef read_axis(Lexer& lexer, const DeviceMesh& mesh) {
+AxisRef read_axis(Lexer& lexer, const TextMap<const MeshAxis*>& mesh_axes) {
   AxisRef axis;
   std::string name;
   unescape(lexer.current().text, name);
-  for (const MeshAxis& one : mesh.axes) {
-    if (one.name == name) axis = {one.name, 0, one.size};
-  }
+  if (const auto* known = mesh_axes.find(name)) axis = {known->text, 0, known->value->size};
   if (lexer.peek().kind != TokenKind::kColon) return axis;
   std::array<int64_t*, 2> numbers = {&axis.pre, &axis.size};
   for (size_t read = 0; read < numbers.size() && !lexer.at(TokenKind::kEnd);) {
@@ -115,7 +102,11 @@ Split split_of_named(const Sharding& named, NamedAxes& axes) {
     return split;
   }
   std::vector<int64_t> sizes;
-  for (const MeshAxis& axis : named.mesh->axes) sizes.push_back(axis.size);
+  TextMap<const MeshAxis*> mesh_axes;
+  for (const MeshAxis& axis : named.mesh->axes) {
+    sizes.push_back(axis.size);
+    mesh_axes.insert(axis.name, &axis);
+  }
   split.devices = positive_product(sizes).value_or(0);
 
   std::optional<Subgroup> kind;  // of the axes at hand; nothing where they are a dimension's
@@ -131,7 +122,7 @@ Split split_of_named(const Sharding& named, NamedAxes& axes) {
     }
     if (token.kind == TokenKind::kLeftBrace && !kind) split.tiles.push_back(1);
     if (token.kind != TokenKind::kString) continue;
-    const AxisRef axis = read_axis(lexer, *named.mesh);
+    const AxisRef axis = read_axis(lexer, mesh_axes);
     if (kind) {
       if (*kind == Subgroup::kReplicated) continue;
       axes.by_kind[static_cast<size_t>(*kind)].push_back(axis);
@@ -201,8 +192,10 @@ std::vector<int64_t> devices_of_named(const Sharding& named, const NamedAxes& ax
 }  // namespace
 
 bool has_sound_order(const Sharding& sharding) {
-  return !sharding.iota ||
-         is_permutation(sharding.iota->transpose_perm, sharding.iota->reshape_dims.size());
+  if (!sharding.iota) return true;
+  const size_t rank = sharding.iota->reshape_dims.size();
+  std::span<const int64_t> perm = sharding.iota->transpose_perm;
+  return (perm.empty() && rank <= 1) || is_permutation(perm, rank);
 }
 
 Split split_of(const Sharding& sharding) {

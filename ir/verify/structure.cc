@@ -1,5 +1,7 @@
 #include <tsl/robin_set.h>
 
+#include "ir/hash.h"
+#include "ir/instruction_rules.h"
 #include "ir/text_repeats.h"
 #include "ir/verify/verification.h"
 
@@ -17,7 +19,7 @@ void check_names(Verification& v) {
     }
   }
   if (!computation_names.any() && !instruction_names.any()) return;
-  tsl::robin_set<std::string_view> computations, instructions;
+  tsl::robin_set<std::string_view, TextHash> computations, instructions;
   for (const Computation* computation : v.module().computations()) {
     if (!computations.insert(computation->name()).second) {
       v.error("duplicate-name", computation, "a computation named %{} is there already",
@@ -103,19 +105,15 @@ void check_root_and_parameters(Verification& v, const Computation* computation) 
 
 // Whether operands and attributes are such that the instruction may be looked at.
 bool check_instruction(Verification& v, const Instruction* instruction) {
-  const OpcodeInfo& row = info(instruction->opcode());
+  const Opcode opcode = instruction->opcode();
   bool sound = true;
   if (!instruction->shape()) {
     v.error("shape", instruction, "%{} has no shape", instruction->name());
     sound = false;
   }
-  const int64_t count = static_cast<int64_t>(instruction->operand_count());
-  if (count < row.min_operands || (row.max_operands >= 0 && count > row.max_operands)) {
-    std::string allowed = row.max_operands == row.min_operands ? fmt::to_string(row.min_operands)
-                          : row.max_operands < 0
-                              ? fmt::format("{} or more", row.min_operands)
-                              : fmt::format("{} to {}", row.min_operands, row.max_operands);
-    v.error("arity", instruction, "{} takes {} operands, not {}", row.text, allowed, count);
+  auto broken = check_operand_count(opcode, to_string(opcode), instruction->operand_count());
+  if (broken) {
+    v.error(std::string(broken->rule), instruction, "{}", broken->message);
     sound = false;
   }
   for (size_t i = 0; i < instruction->operand_count(); ++i) {
@@ -138,12 +136,13 @@ bool check_instruction(Verification& v, const Instruction* instruction) {
             "control predecessor {} of %{} does not stand before it in its computation",
             before ? before->name() : "(none)", instruction->name());
   }
-  for (const AttributeUse& use : row.attributes) {
-    if (!use.required || find_attribute(instruction->attributes(), use.id)) continue;
-    const std::string_view text = info(use.id).text;
-    v.error("missing-attribute", instruction, "{} needs {}", row.text,
-            text.empty() ? "a value in its parentheses" : text);
-    sound = false;
+  if (sound) {
+    broken = check_required_attributes(opcode, to_string(opcode), instruction->operands(),
+                                       instruction->attributes());
+    if (broken) {
+      v.error(std::string(broken->rule), instruction, "{}", broken->message);
+      sound = false;
+    }
   }
   if (!instruction->calls_computations()) return sound;
   for (const Computation* called : instruction->called_computations()) {
@@ -160,7 +159,8 @@ void check_call_graph(Verification& v) {
   enum class State : uint8_t { kNew, kOpen, kDone };
   struct Frame {
     const Computation* computation;
-    size_t next = 0;
+    size_t next = 0;                        // of its instructions
+    std::vector<Computation*> called = {};  // by the one before that: what is left, last first
   };
   std::span<Computation* const> computations = v.module().computations();
   std::vector<State> state(computations.size(), State::kNew);
@@ -170,27 +170,30 @@ void check_call_graph(Verification& v) {
     state[start->number()] = State::kOpen;
     stack.push_back({start});
     while (!stack.empty()) {
-      const Computation* current = stack.back().computation;
-      if (stack.back().next == current->size()) {
-        state[current->number()] = State::kDone;
-        stack.pop_back();
+      Frame& frame = stack.back();
+      if (frame.called.empty()) {
+        if (frame.next == frame.computation->size()) {
+          state[frame.computation->number()] = State::kDone;
+          stack.pop_back();
+          continue;
+        }
+        const Instruction* instruction = frame.computation->instructions()[frame.next++];
+        if (!instruction->calls_computations()) continue;
+        frame.called = instruction->called_computations();
+        std::ranges::reverse(frame.called);
         continue;
       }
-      const Instruction* instruction = current->instructions()[stack.back().next++];
-      if (!instruction->calls_computations()) continue;
-      for (const Computation* called : instruction->called_computations()) {
-        if (!called || called->module() != &v.module()) continue;
-        State& to = state[called->number()];
-        if (to == State::kOpen) {
-          v.error("call-cycle", instruction, "%{} calls %{}, from which it is called itself",
-                  instruction->name(), called->name());
-        } else if (to == State::kNew) {
-          // Comes back to this instruction for its other computations: those open by then are done.
-          --stack.back().next;
-          to = State::kOpen;
-          stack.push_back({called});
-          break;
-        }
+      const Computation* called = frame.called.back();
+      frame.called.pop_back();
+      if (!called || called->module() != &v.module()) continue;
+      State& to = state[called->number()];
+      if (to == State::kOpen) {
+        const Instruction* caller = frame.computation->instructions()[frame.next - 1];
+        v.error("call-cycle", caller, "%{} calls %{}, from which it is called itself",
+                caller->name(), called->name());
+      } else if (to == State::kNew) {
+        to = State::kOpen;
+        stack.push_back({called});
       }
     }
   }

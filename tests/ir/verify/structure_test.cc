@@ -82,7 +82,7 @@ TEST_CASE("verifier, structure: parameter numbers") {
                  "below it are missing, 1 first"});
 }
 
-TEST_CASE("verifier, structure: arity and attributes by the opcode's row") {
+TEST_CASE("verifier, structure: operand counts and attributes by the opcode's row") {
   Builder b;
   Instruction* p = b.parameter(b.entry(), "p", 0);
   b.add(b.entry(), Opcode::kAdd, "a", {p});
@@ -91,13 +91,11 @@ TEST_CASE("verifier, structure: arity and attributes by the opcode's row") {
   b.add(b.entry(), Opcode::kReduce, "s", {p, p});
   b.add(b.entry(), Opcode::kConstant, "k", {});
   CHECK(findings(b.module()) ==
-        Findings{"error arity: add takes 2 operands, not 1 [a]",
-                 "error arity: concatenate takes 1 or more operands, not 0 [c]",
-                 "error missing-attribute: concatenate needs dimensions [c]",
-                 "error missing-attribute: reverse needs dimensions [r]",
-                 "error missing-attribute: reduce needs dimensions [s]",
-                 "error missing-attribute: reduce needs to_apply [s]",
-                 "error missing-attribute: constant needs a value in its parentheses [k]"});
+        Findings{"error operand-count: 'add' takes 2 operands, not 1 [a]",
+                 "error operand-count: 'concatenate' takes at least 1 operand, not 0 [c]",
+                 "error missing-attribute: 'reverse' needs the attribute 'dimensions' [r]",
+                 "error missing-attribute: 'reduce' needs the attribute 'dimensions' [s]",
+                 "error missing-attribute: 'constant' needs a value in its parentheses [k]"});
 }
 
 TEST_CASE("verifier, structure: operands stand before their users, in the same computation") {
