@@ -80,6 +80,7 @@ class Run : public Command {
                      ".npy, else a case");
     arguments.option("--devices", "LIST", devices_,
                      "print, write and compare outputs of these alone: 0,3-5");
+    arguments.flag("--full", full_, "print all elements of large outputs");
     arguments.choice("--elided", elided_, {"zero", "seed"},
                      "values of constants that the text leaves out as {...}");
     arguments.flag("--stats", stats_, "print peak memory, steps and time");
@@ -187,7 +188,7 @@ class Run : public Command {
     if (json_) {
       print_json(*mesh, *result, *kept, difference);
     } else if (output_.empty()) {
-      print_stdout(outputs_text(*mesh, *result, *kept));
+      print_stdout(outputs_text(*mesh, *result, *kept, full_));
     }
     if (stats_ && !json_) {
       auto* print = output_ == "-" ? print_stderr : print_stdout;
@@ -301,7 +302,8 @@ class Run : public Command {
     if (!is_same) object.set("difference", difference.text);
     if (difference.outputs > 0) object.set("first_difference", difference_json(difference));
     if (stats_) object.set("stats", stats_json(result.stats));
-    object.set("devices", outputs_json(result, output_.empty() ? kept : std::span<const int>()));
+    object.set("devices",
+               outputs_json(result, output_.empty() ? kept : std::span<const int>(), full_));
     print_document(object);
   }
 
@@ -312,7 +314,7 @@ class Run : public Command {
   std::string output_, devices_, elided_, tolerance_;
   int64_t ulp_ = -1;
   uint64_t seed_ = 0;
-  bool stats_ = false, json_ = false;
+  bool full_ = false, stats_ = false, json_ = false;
   double timeout_ = 0;
   int64_t threads_ = 0;
   RunOptions options_;

@@ -9,36 +9,12 @@
 #include <fmt/ranges.h>
 
 #include "sim/walk.h"
+#include "tools/tensor_text.h"
 
 namespace minihlo {
 namespace {
 
-// Rows and columns of a tensor that are shown.
-constexpr int64_t kShownElements = 8;
-constexpr int64_t kShownRows = 8;
-
 constexpr int64_t kMaxJsonValues = 4096;
-
-// A tensor as rows of its last dimension, cut where it is long.
-std::string tensor_text(const HostTensor& tensor) {
-  std::string out = fmt::format("{}[{}]", to_string(tensor.type), fmt::join(tensor.dims, ","));
-  int64_t columns = tensor.dims.empty() ? 1 : tensor.dims.back();
-  int64_t count = tensor.element_count();
-  int64_t rows = columns == 0 ? 0 : count / columns;
-  for (int64_t row = 0; row < rows; ++row) {
-    if (row == kShownRows) {
-      out += fmt::format("\n    ... {} more rows", rows - row);
-      break;
-    }
-    out += rows > 1 ? "\n    " : " ";
-    for (int64_t i = 0; i < std::min(columns, kShownElements); ++i) {
-      if (i > 0) out += ' ';
-      out += element_text(tensor, row * columns + i);
-    }
-    if (columns > kShownElements) out += fmt::format(" ... ({} elements)", columns);
-  }
-  return out;
-}
 
 bool same_tensors(const std::vector<HostTensor>& a, const std::vector<HostTensor>& b) {
   for (size_t i = 0; i < a.size(); ++i) {
@@ -127,7 +103,8 @@ std::string_view kind_text(Stop::Kind kind) {
   return "";
 }
 
-std::string outputs_text(const Mesh& mesh, const RunResult& result, std::span<const int> devices) {
+std::string outputs_text(const Mesh& mesh, const RunResult& result, std::span<const int> devices,
+                         bool in_full) {
   std::string out;
   AlikeDevices alike(result);
   for (const int device : devices) alike.add(device);
@@ -137,13 +114,13 @@ std::string outputs_text(const Mesh& mesh, const RunResult& result, std::span<co
     const std::vector<HostTensor>& outputs = result.outputs[static_cast<size_t>(group[0])];
     for (size_t i = 0; i < outputs.size(); ++i) {
       out += fmt::format("  {}{}\n", outputs.size() > 1 ? fmt::format("{}: ", i) : "",
-                         tensor_text(outputs[i]));
+                         tensor_text(outputs[i], in_full));
     }
   }
   return out;
 }
 
-Json outputs_json(const RunResult& result, std::span<const int> devices) {
+Json outputs_json(const RunResult& result, std::span<const int> devices, bool in_full) {
   Json list = Json::array();
   for (const int device : devices) {
     Json entry = Json::object();
@@ -156,10 +133,11 @@ Json outputs_json(const RunResult& result, std::span<const int> devices) {
       for (int64_t dim : tensor.dims) dims.push(dim);
       leaf.set("dims", std::move(dims));
       Json values = Json::array();
-      for (int64_t i = 0; i < std::min(tensor.element_count(), kMaxJsonValues); ++i) {
-        values.push(element_text(tensor, i));
-      }
+      const int64_t count = tensor.element_count();
+      const int64_t shown = in_full ? count : std::min(count, kMaxJsonValues);
+      for (int64_t i = 0; i < shown; ++i) values.push(element_text(tensor, i));
       leaf.set("values", std::move(values));
+      if (shown < count) leaf.set("left_out", count - shown);
       outputs.push(std::move(leaf));
     }
     entry.set("outputs", std::move(outputs));

@@ -17,11 +17,13 @@ ExitCode exit_code(Stop::Kind kind);
 /// A word for `status` in JSON.
 std::string_view kind_text(Stop::Kind kind);
 
-/// The outputs of these devices, rows of long tensors cut. Devices with the same
-/// ones stand together.
-std::string outputs_text(const Mesh& mesh, const RunResult& result, std::span<const int> devices);
-/// The same with all elements, as text, up to a limit a tensor.
-Json outputs_json(const RunResult& result, std::span<const int> devices);
+/// The outputs of these devices, long ones with gaps unless `in_full`. Devices with the same ones
+/// stand together.
+std::string outputs_text(const Mesh& mesh, const RunResult& result, std::span<const int> devices,
+                         bool in_full);
+/// The same with elements as text in row-major order; unless `in_full` up to a limit a tensor, and
+/// how many are left out.
+Json outputs_json(const RunResult& result, std::span<const int> devices, bool in_full);
 
 Json stats_json(const RunStats& stats);
 

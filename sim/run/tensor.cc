@@ -11,6 +11,8 @@
 #include <fmt/ranges.h>
 
 #include "ir/numbers.h"
+#include "ir/text/element_text.h"
+#include "ir/text/text_buffer.h"
 
 namespace minihlo {
 namespace {
@@ -119,12 +121,6 @@ T element(const HostTensor& tensor, int64_t index) {
   return value;
 }
 
-std::string float_text(double value) {
-  if (std::isnan(value)) return std::signbit(value) ? "-nan" : "nan";
-  if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
-  return fmt::format("{}", value);
-}
-
 }  // namespace
 
 std::shared_ptr<std::byte> allocate_host(int64_t bytes) {
@@ -193,22 +189,14 @@ Difference compare(const HostTensor& expected, const HostTensor& actual, const C
 }
 
 std::string element_text(const HostTensor& tensor, int64_t index) {
-  return dispatch(tensor.type, [&]<class T>(std::type_identity<T>) -> std::string {
-    T value = element<T>(tensor, index);
-    if constexpr (std::is_same_v<T, Pred>) {
-      return value ? "true" : "false";
-    } else if constexpr (kIsComplex<T>) {
-      return fmt::format("({}, {})", float_text(value.real()), float_text(value.imag()));
-    } else if constexpr (std::is_same_v<T, float>) {
-      return std::isfinite(value) ? fmt::format("{}", value) : float_text(value);
-    } else if constexpr (kIsFloat<T>) {
-      return float_text(static_cast<double>(value));
-    } else {
-      return fmt::format(
-          "{}",
-          static_cast<std::conditional_t<std::is_same_v<T, uint64_t>, uint64_t, int64_t>>(value));
-    }
-  });
+  std::string text;
+  {
+    internal::TextBuffer out(text);
+    dispatch(tensor.type, [&]<class T>(std::type_identity<T>) {
+      internal::append_element(out, element<T>(tensor, index), true);
+    });
+  }
+  return text;
 }
 
 }  // namespace minihlo
