@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <tl/expected.hpp>
 
+#include "ir/semantics/custom_calls.h"
 #include "sim/rendezvous.h"
 #include "sim/strands.h"
 
@@ -218,6 +219,17 @@ class WalkRun {
       case Opcode::kCopy:
         if (instruction.shape()->is_array()) return std::nullopt;
         return frame.take(0);
+      case Opcode::kCustomCall: {
+        if (!is_identity_call(instruction)) return std::nullopt;
+        const Shape* shape = instruction.shape();
+        if (instruction.operand_count() == 1 &&
+            compatible(shape, instruction.operand(0)->shape())) {
+          return frame.take(0);
+        }
+        std::vector<Val> elements = frame.take_all();
+        elements.resize(shape->elements().size());
+        return tuple_value(std::move(elements));
+      }
       case Opcode::kCopyStart: {
         Val source = frame.take(0);
         return Frame<Array>::started(instruction, source, source);

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "ir/semantics/custom_calls.h"
 #include "ir/verifier.h"
 #include "sim/run/simulator.h"
 #include "tools/case_run.h"
@@ -83,6 +84,9 @@ class Run : public Command {
     arguments.flag("--full", full_, "print all elements of large outputs");
     arguments.choice("--elided", elided_, {"zero", "seed"},
                      "values of constants that the text leaves out as {...}");
+    arguments.option("--custom-call", "NAME=DOES", custom_calls_,
+                     "what custom-calls give whose target NAME is not known (*: all): identity,"
+                     " zero or fail");
     arguments.flag("--stats", stats_, "print peak memory, steps and time");
     arguments.size("--max-memory", "SIZE", options_.max_memory,
                    "bytes that values may take (default: four fifths of the machine's)");
@@ -104,6 +108,7 @@ class Run : public Command {
           std::chrono::steady_clock::now() +
           std::chrono::milliseconds(static_cast<int64_t>(std::min(timeout_, 1e9) * 1000));
     }
+    if (std::string wrong = parse_custom_calls(); !wrong.empty()) return invalid(wrong);
     if (case_mode_) return run_case_files(files_, options_, json_, stats_);
     if (files_.size() != 1) {
       print_error("run takes one module; several files are for --case");
@@ -262,6 +267,28 @@ class Run : public Command {
     return exit_code(stop.kind);
   }
 
+  // "NAME=identity". What is wrong with it, or nothing.
+  std::string parse_custom_calls() {
+    for (const std::string& text : custom_calls_) {
+      const size_t sign = text.rfind('=');
+      CustomCallRule rule{text.substr(0, sign), CustomCallRule::Action::kFail};
+      std::string_view action = sign == text.npos ? "" : std::string_view(text).substr(sign + 1);
+      if (action == "identity") {
+        rule.action = CustomCallRule::Action::kIdentity;
+      } else if (action == "zero") {
+        rule.action = CustomCallRule::Action::kZero;
+      } else if (action != "fail") {
+        return fmt::format("--custom-call: '{}' is not NAME=identity, NAME=zero or NAME=fail",
+                           text);
+      }
+      if (find_custom_call(rule.target)) {
+        return fmt::format("--custom-call: what '{}' does is known", rule.target);
+      }
+      options_.custom_calls.push_back(std::move(rule));
+    }
+    return "";
+  }
+
   // "0,3-5": the devices in order, or what is wrong.
   tl::expected<std::vector<int>, std::string> parse_devices(int64_t count) const {
     std::vector<bool> is_kept(static_cast<size_t>(count), devices_.empty());
@@ -318,6 +345,7 @@ class Run : public Command {
   double timeout_ = 0;
   int64_t threads_ = 0;
   RunOptions options_;
+  std::vector<std::string> custom_calls_;  // as typed
 };
 
 }  // namespace

@@ -27,6 +27,17 @@ namespace minihlo {
 /// What constants without a value (`constant({...})`) are taken for.
 enum class ElidedConstants : uint8_t { kRefuse, kZero, kSeed };
 
+/// What a custom-call gives whose meaning is not known.
+struct CustomCallRule {
+  enum class Action : uint8_t {
+    kFail,      // the run ends as unsupported
+    kIdentity,  // its operands, where the shapes fit; those that it may overwrite in their place
+    kZero,
+  };
+  std::string target;  // `*`: every one
+  Action action = Action::kFail;
+};
+
 /// What all kernels of a run share.
 struct RunContext {
   std::shared_ptr<BufferPool> pool;
@@ -35,6 +46,7 @@ struct RunContext {
   ElidedConstants elided = ElidedConstants::kRefuse;
   uint64_t seed = 0;
   int64_t cluster_elements = 0;  // see Plans
+  std::span<const CustomCallRule> custom_calls = {};
 };
 
 using KernelResult = tl::expected<void, Stop>;

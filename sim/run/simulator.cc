@@ -33,7 +33,8 @@ class Simulation {
             {},
             options.elided,
             options.elided_seed,
-            options.cluster_elements} {
+            options.cluster_elements,
+            options.custom_calls} {
     context_.programs.set_fallback([this](const Computation& computation) {
       return walked_program(computation, context_, {options_.max_steps, options_.deadline});
     });

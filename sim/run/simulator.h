@@ -29,6 +29,8 @@ struct RunOptions {
   /// Elementwise instructions on at least so many elements run together, block by block: with fewer
   /// it is not worth it. Results do not depend on it.
   int64_t cluster_elements = 4096;
+  /// For custom-calls whose meaning is not known; the last that fits counts, a name before `*`.
+  std::vector<CustomCallRule> custom_calls;
 };
 
 struct RunStats {
