@@ -100,7 +100,7 @@ struct Frame {
     const Plan::Step& done = at();
     ++next;
     for (size_t i = 0; i < outputs.size(); ++i) {
-      values[cluster.outputs[i]->number()] = Val{std::move(outputs[i]), nullptr};
+      values[cluster.outputs[i]->number()] = Val{std::move(outputs[i]), nullptr, nullptr};
     }
     for (uint32_t number : done.released) values[number] = Val{};
   }
@@ -117,18 +117,17 @@ struct Frame {
     std::vector<Val> elements;
     elements.push_back(std::move(operands));
     elements.push_back(std::move(result));
-    for (size_t i = 2; i < shapes.size(); ++i) elements.push_back(unset_value<Array>(shapes[i]));
-    return tuple_value(std::move(elements));
+    for (size_t i = 2; i < shapes.size(); ++i) {
+      elements.push_back(unset_value<Array>(shapes[i], &instruction));
+    }
+    Val state = tuple_value(std::move(elements));
+    state.begun = &instruction;
+    return state;
   }
 
   /// The value of the collective at hand, or of its start form, whose result is `result`.
   Val collective_value(Val result) const {
     const Instruction& collective = instruction();
-    if (collective.opcode() == Opcode::kRecvDone) {
-      std::vector<Val> elements(2);  // (data, token)
-      elements[0] = std::move(result);
-      return tuple_value(std::move(elements));
-    }
     if (collective_result_shape(collective) == collective.shape()) return result;
     std::vector<Val> operands = operand_values();
     if (collective.has(attr::permute_slice_sizes)) operands.resize(1);

@@ -1,6 +1,8 @@
 #include "sim/plan.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -8,6 +10,9 @@
 
 namespace minihlo {
 
+namespace {
+
+// The recv that a recv-done shows, or null where it does not come straight from one.
 const Instruction* recv_of(const Instruction& recv_done) {
   const Instruction* at = recv_done.operand(0);
   while (at->opcode() == Opcode::kGetTupleElement || at->opcode() == Opcode::kOptimizationBarrier) {
@@ -16,40 +21,38 @@ const Instruction* recv_of(const Instruction& recv_done) {
   return at->opcode() == Opcode::kRecv ? at : nullptr;
 }
 
-namespace {
-
-// By number of a recv-done: the send whose data it may show. Null where no or several sends of the
-// computation have its channel.
+// By number of a recv-done: the send of the computation whose data it shows, or null.
 std::vector<const Instruction*> partners(const Computation& computation) {
-  std::vector<const Instruction*> result(computation.size(), nullptr);
+  struct Channel {
+    std::vector<const Instruction*> sends, dones;
+  };
+  std::map<std::optional<int64_t>, Channel> channels;
   for (const Instruction* instruction : computation.instructions()) {
-    if (instruction->opcode() != Opcode::kRecvDone) continue;
-    const Instruction* recv = recv_of(*instruction);
-    if (!recv || recv->get(attr::is_host_transfer)) continue;
-    int count = 0;
-    for (const Instruction* send : computation.instructions()) {
-      if (send->opcode() != Opcode::kSend || send->get(attr::is_host_transfer)) continue;
-      if (send->find(attr::channel_id) != recv->find(attr::channel_id)) continue;
-      result[instruction->number()] = send;
-      ++count;
+    if (instruction->get(attr::is_host_transfer)) continue;
+    if (instruction->opcode() == Opcode::kSend) {
+      channels[instruction->find(attr::channel_id)].sends.push_back(instruction);
+    } else if (instruction->opcode() == Opcode::kRecvDone) {
+      const Instruction* recv = recv_of(*instruction);
+      if (recv) channels[recv->find(attr::channel_id)].dones.push_back(instruction);
     }
-    if (count != 1) result[instruction->number()] = nullptr;
+  }
+  std::vector<const Instruction*> result(computation.size(), nullptr);
+  for (const auto& [id, channel] : channels) {
+    if (channel.sends.size() != channel.dones.size()) continue;
+    for (size_t i = 0; i < channel.dones.size(); ++i) {
+      result[channel.dones[i]->number()] = channel.sends[i];
+    }
   }
   return result;
 }
 
-// Moves what depends on a recv-done behind the send. Where the send depends on the recv-done, or
-// nothing is to be moved, the order stays.
-void settle_receives(const std::vector<const Instruction*>& sends,
-                     std::vector<const Instruction*>& order) {
+// The order, with what depends on a recv-done behind its send, as far as that is possible: where
+// sends depend on recv-dones that wait for them, `sends` forgets them, and the answer is empty.
+std::vector<const Instruction*> settled(std::vector<const Instruction*>& sends,
+                                        const std::vector<const Instruction*>& order) {
   const size_t count = order.size();
   std::vector<size_t> place(count);
   for (size_t at = 0; at < count; ++at) place[order[at]->number()] = at;
-  bool settled = true;
-  for (size_t number = 0; number < count; ++number) {
-    settled = settled && (!sends[number] || place[sends[number]->number()] < place[number]);
-  }
-  if (settled) return;
   std::vector<std::vector<size_t>> users(count);  // by place
   std::vector<int> waits(count, 0);
   auto depends = [&](const Instruction* on, const Instruction* user) {
@@ -76,7 +79,22 @@ void settle_receives(const std::vector<const Instruction*>& sends,
       if (--waits[user] == 0) ready.insert(user);
     }
   }
-  if (sorted.size() == count) order = std::move(sorted);
+  if (sorted.size() == count) return sorted;
+  for (size_t at = 0; at < count; ++at) {
+    if (waits[at] > 0) sends[order[at]->number()] = nullptr;
+  }
+  return {};
+}
+
+void settle_receives(const Computation& computation, std::vector<const Instruction*>& order) {
+  std::vector<const Instruction*> sends = partners(computation);
+  if (std::ranges::none_of(sends, [](const Instruction* send) { return send != nullptr; })) return;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    std::vector<const Instruction*> sorted = settled(sends, order);
+    if (sorted.empty()) continue;
+    order = std::move(sorted);
+    return;
+  }
 }
 
 std::unique_ptr<Cluster> make_cluster(std::vector<const Instruction*> members) {
@@ -105,7 +123,6 @@ void find_last_uses(const Computation& computation, Plan& plan) {
     const Plan::Step& step = plan.steps[at];
     if (!step.cluster) last[step.instruction->number()] = at;  // without readers it goes at once
     for (const Instruction* operand : read_by(step)) last[operand->number()] = at;
-    if (step.send) last[step.send->number()] = at;
   }
   last[computation.root()->number()] = kNever;
 
@@ -122,9 +139,6 @@ void find_last_uses(const Computation& computation, Plan& plan) {
       }
     }
     for (const Instruction* operand : read_by(step)) times[operand->number()] = 0;
-    if (step.send && last[step.send->number()] == at) {
-      step.released.push_back(step.send->number());
-    }
     if (!step.cluster) {
       if (last[step.instruction->number()] == at) {
         step.released.push_back(step.instruction->number());
@@ -166,15 +180,13 @@ Plan make_plan(const Computation& computation, int64_t cluster_elements) {
     }
   }
 
-  const std::vector<const Instruction*> sends = partners(computation);
-  settle_receives(sends, order);
+  settle_receives(computation, order);
 
   Plan plan;
   plan.steps.reserve(order.size());
   for (auto& members : form_clusters(computation, order, cluster_elements)) {
     Plan::Step& step = plan.steps.emplace_back();
     step.instruction = members.back();
-    step.send = sends[step.instruction->number()];
     if (members.size() > 1) step.cluster = make_cluster(std::move(members));
   }
   find_last_uses(computation, plan);

@@ -23,22 +23,18 @@ struct Cluster {
 struct Plan {
   struct Step {
     const Instruction* instruction;
-    std::vector<bool> last_use;         // per operand: nobody reads it afterwards, nor twice here
-    std::vector<uint32_t> released;     // numbers of the values that are free behind this step
-    const Instruction* send = nullptr;  // of recv-done: the send of the same channel
-    std::unique_ptr<Cluster> cluster;   // `instruction` is its last member; else null
+    std::vector<bool> last_use;        // per operand: nobody reads it afterwards, nor twice here
+    std::vector<uint32_t> released;    // numbers of the values that are free behind this step
+    std::unique_ptr<Cluster> cluster;  // `instruction` is its last member; else null
   };
   std::vector<Step> steps;
 };
 
-/// The recv that a recv-done shows, or null where it does not come straight from one.
-const Instruction* recv_of(const Instruction& recv_done);
-
 /// The list's order, with each get-tuple-element drawn up to its tuple, so that the elements of a
-/// tuple have readers of their own as early as possible and can be reused in place. A recv-done
-/// comes behind the send of the same channel and computation, which is one of its operands in
-/// effect.
-/// Elementwise instructions on arrays of at least `cluster_elements` elements are put together.
+/// tuple have readers of their own as early as possible and can be reused in place. Where a
+/// computation has as many sends as recvs of a channel, each recv-done comes behind its send,
+/// unless the send depends on it. Elementwise instructions on arrays of at least `cluster_elements`
+/// elements are put together.
 Plan make_plan(const Computation& computation, int64_t cluster_elements);
 
 /// Plans by computation, made at the first question.

@@ -12,18 +12,12 @@
 #include <tl/expected.hpp>
 
 #include "ir/semantics/collective_forms.h"
+#include "sim/mail.h"
 #include "sim/stop.h"
 #include "sim/strands.h"
 #include "sim/walk.h"
 
 namespace minihlo {
-
-/// Devices that run a collective together. Operand vectors are over `devices`, in that order.
-struct Gathering {
-  std::span<const int> devices;
-  const CollectiveGroups& groups;
-  std::vector<int> position_of;  // by device; -1: not here (its group isn't either)
-};
 
 template <class Domain>
 class Rendezvous {
@@ -34,12 +28,21 @@ class Rendezvous {
   template <class T>
   using Expected = tl::expected<T, Stop>;
 
-  Rendezvous(const Mesh& mesh, Domain& domain, Meetings& meetings, Strands<Domain>& strands)
-      : mesh_(mesh), domain_(domain), meetings_(meetings), strands_(strands) {}
+  Rendezvous(const Mesh& mesh, Domain& domain, Meetings& meetings, Strands<Domain>& strands,
+             Mail<Domain>& mail)
+      : mesh_(mesh), domain_(domain), meetings_(meetings), strands_(strands), mail_(mail) {}
 
-  /// A strand has come to a collective: runs it where the groups lie inside the strand, else parks.
+  /// A strand has come to a collective or a recv-done: runs it where the groups lie inside the
+  /// strand and what is to be received is there, else parks.
   std::optional<Stop> reach(size_t index) {
     Strand<Array>& strand = strands_[index];
+    if (strand.current().opcode() == Opcode::kRecvDone) {
+      std::vector<int> senders = awaited(strand);
+      if (std::ranges::all_of(senders, [](int sender) { return sender < 0; }))
+        return receive(index);
+      strand.status = Status::kParked;
+      return std::nullopt;
+    }
     Expected<const CollectiveGroups*> groups = meetings_.of(strand.current());
     if (!groups) return std::move(groups.error());
     bool inside = true;
@@ -85,6 +88,10 @@ class Rendezvous {
     for (size_t i = 0; i < done.size(); ++i) {
       if (done[i] || strands_[i].status != Status::kParked) continue;
       if (!complete[static_cast<size_t>(strands_[i].devices[0])]) continue;
+      if (strands_[i].current().opcode() == Opcode::kRecvDone) {
+        if (std::optional<Stop> stop = receive(i)) return tl::unexpected(*std::move(stop));
+        continue;
+      }
       if (std::optional<Stop> stop = run_meeting(i, waiting, done)) {
         return tl::unexpected(*std::move(stop));
       }
@@ -96,12 +103,13 @@ class Rendezvous {
   Stop deadlock() {
     std::vector<StrandState> states;
     for (size_t i = 0; i < strands_.size(); ++i) {
-      const Strand<Array>& strand = strands_[i];
+      Strand<Array>& strand = strands_[i];
       if (strand.status != Status::kParked) continue;
-      states.push_back({strand.devices, &strand.current(), strands_.path(strand)});
+      states.push_back({strand.devices, &strand.current(), strands_.path(strand), {}});
+      if (strand.current().opcode() == Opcode::kRecvDone) states.back().senders = awaited(strand);
     }
     for (const auto& [devices, parent] : strands_.arrived()) {
-      StrandState state{*devices, nullptr, {}};
+      StrandState state{*devices, nullptr, {}, {}};
       if (parent) {
         state.path = strands_.path(*parent);
         state.path.push_back(fmt::format("done with %{}", parent->current().name()));
@@ -120,9 +128,33 @@ class Rendezvous {
     return group < 0 ? std::span<const int64_t>() : groups.group(group);
   }
 
-  // What says who exchanges what: of a recv-done that is the recv.
-  static const Instruction& exchange(const Instruction& instruction) {
-    return instruction.opcode() == Opcode::kRecvDone ? *recv_of(instruction) : instruction;
+  // The recv whose done a strand stands at.
+  static const Instruction& recv_at(Strand<Array>& strand) {
+    Frame<Array>& frame = strand.frames.back();
+    return *frame.value_of(*frame.instruction().operand(0)).begun_by();
+  }
+
+  // For each device at a recv-done the one whose data it still waits for, or -1.
+  std::vector<int> awaited(Strand<Array>& strand) const {
+    std::vector<int> senders;
+    for (int device : strand.devices) {
+      senders.push_back(static_cast<int>(mail_.awaited(recv_at(strand), device)));
+    }
+    return senders;
+  }
+
+  // A strand stands at a recv-done for which all is there.
+  std::optional<Stop> receive(size_t index) {
+    Strand<Array>& strand = strands_[index];
+    const Instruction& recv = recv_at(strand);
+    Expected<std::vector<Array>> leaves = mail_.take(recv, strand.devices);
+    if (!leaves) return std::move(leaves.error());
+    strand.status = Status::kRunning;
+    Array* next = leaves->data();
+    std::vector<Val> elements(2);  // (data, token)
+    elements[0] = value_from_leaves<Array>(collective_result_shape(recv), next);
+    strand.frames.back().store(tuple_value(std::move(elements)));
+    return std::nullopt;
   }
 
   std::vector<int> positions(std::span<const int> devices) const {
@@ -137,10 +169,6 @@ class Rendezvous {
   static std::vector<Array> operands_of(Strand<Array>& strand) {
     std::vector<Array> leaves;
     Frame<Array>& frame = strand.frames.back();
-    if (const Instruction* send = frame.at().send) {
-      append_leaves((*frame.value_of(*send).elements)[0], leaves);
-      return leaves;
-    }
     for (const Instruction* operand : frame.instruction().operands()) {
       append_leaves(frame.value_of(*operand), leaves);
     }
@@ -170,7 +198,7 @@ class Rendezvous {
         together.push_back(domain_.join(arrays, parts, static_cast<int>(devices.size())));
       }
     }
-    const Instruction& instruction = exchange(strands_[strands[0]].current());
+    const Instruction& instruction = strands_[strands[0]].current();
     Gathering gathering{devices, groups, std::move(position_of)};
     Expected<std::vector<Array>> leaves = domain_.collective(instruction, together, gathering);
     if (!leaves) return std::move(leaves.error());
@@ -182,7 +210,7 @@ class Rendezvous {
       }
       strand.status = Status::kRunning;
       Array* next = own.data();
-      const Shape* shape = collective_result_shape(exchange(strand.current()));
+      const Shape* shape = collective_result_shape(strand.current());
       Frame<Array>& frame = strand.frames.back();
       frame.store(frame.collective_value(value_from_leaves<Array>(shape, next)));
     }
@@ -191,7 +219,9 @@ class Rendezvous {
 
   // Whether all that `device` waits for stand at a collective where they meet it.
   Expected<bool> is_complete(int device, std::span<const size_t> waiting) {
-    const Instruction& own = strands_[waiting[static_cast<size_t>(device)]].current();
+    Strand<Array>& strand = strands_[waiting[static_cast<size_t>(device)]];
+    const Instruction& own = strand.current();
+    if (own.opcode() == Opcode::kRecvDone) return mail_.awaited(recv_at(strand), device) < 0;
     std::span<const int64_t> group = group_of(**meetings_.of(own), device);
     for (int64_t member : group) {
       size_t other = waiting[static_cast<size_t>(member)];
@@ -251,6 +281,7 @@ class Rendezvous {
   Domain& domain_;
   Meetings& meetings_;
   Strands<Domain>& strands_;
+  Mail<Domain>& mail_;
 };
 
 }  // namespace minihlo

@@ -197,10 +197,10 @@ class Strands {
     if (!parts[0]->is_tuple()) {
       std::vector<const Array*> arrays;
       for (const Val* part : parts) {
-        if (!domain_.is_set(part->array)) return Val{};
+        if (!domain_.is_set(part->array)) return {Array{}, nullptr, begun_by_all(parts)};
         arrays.push_back(&part->array);
       }
-      return {domain_.join(arrays, positions, count), nullptr};
+      return {domain_.join(arrays, positions, count), nullptr, nullptr};
     }
     std::vector<Val> elements;
     for (size_t i = 0; i < parts[0]->elements->size(); ++i) {
@@ -208,7 +208,17 @@ class Strands {
       for (const Val* part : parts) of_parts.push_back(&(*part->elements)[i]);
       elements.push_back(join_values(of_parts, positions, count));
     }
-    return tuple_value(std::move(elements));
+    Val result = tuple_value(std::move(elements));
+    result.begun = begun_by_all(parts);
+    return result;
+  }
+
+  // What began the work that all parts stand for; null where they differ.
+  static const Instruction* begun_by_all(std::span<const Val* const> parts) {
+    for (const Val* part : parts) {
+      if (part->begun != parts[0]->begun) return nullptr;
+    }
+    return parts[0]->begun;
   }
 
   Domain& domain_;

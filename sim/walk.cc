@@ -1,11 +1,11 @@
 #include "sim/walk.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <set>
 
 #include <fmt/format.h>
-
-#include "sim/plan.h"
 
 namespace minihlo {
 
@@ -23,10 +23,7 @@ std::optional<Stop> StepCounter::step(int64_t count) {
   return std::nullopt;
 }
 
-tl::expected<const CollectiveGroups*, Stop> Meetings::of(const Instruction& instruction) {
-  const Instruction* recv =
-      instruction.opcode() == Opcode::kRecvDone ? recv_of(instruction) : nullptr;
-  const Instruction& collective = recv ? *recv : instruction;
+tl::expected<const CollectiveGroups*, Stop> Meetings::of(const Instruction& collective) {
   auto found = groups_.find(&collective);
   if (found == groups_.end()) {
     tl::expected<CollectiveGroups, std::string> groups = collective_groups(collective, mesh_);
@@ -39,8 +36,28 @@ tl::expected<const CollectiveGroups*, Stop> Meetings::of(const Instruction& inst
   return &found->second;
 }
 
+tl::expected<const PermuteMap*, Stop> Meetings::pairs_of(const Instruction& send_or_recv) {
+  auto found = pairs_.find(&send_or_recv);
+  if (found == pairs_.end()) {
+    if (!has_source_target_pairs(send_or_recv)) {
+      return tl::unexpected(Stop::unsupported(
+          std::string(to_string(send_or_recv.opcode())),
+          fmt::format("{} does not say who sends to whom (_xla_send_recv_source_target_pairs)",
+                      instruction_place(send_or_recv))));
+    }
+    tl::expected<PermuteMap, std::string> pairs = permute_sources(send_or_recv, mesh_);
+    if (!pairs) {
+      return tl::unexpected(
+          Stop::invalid(fmt::format("{}: {}", instruction_place(send_or_recv), pairs.error())));
+    }
+    found = pairs_.emplace(&send_or_recv, *std::move(pairs)).first;
+  }
+  return &found->second;
+}
+
 bool may_meet(const Instruction& a, const Instruction& b) {
   if (&a == &b) return true;
+  if (a.opcode() == Opcode::kRecvDone || b.opcode() == Opcode::kRecvDone) return false;
   std::optional<int64_t> channel = a.find(attr::channel_id);
   return channel && channel == b.find(attr::channel_id);
 }
@@ -161,69 +178,121 @@ std::string instruction_place(const Instruction& instruction) {
 
 namespace {
 
-const StrandState* state_of(std::span<const StrandState> strands, int64_t device) {
-  for (const StrandState& strand : strands) {
-    if (std::ranges::find(strand.devices, static_cast<int>(device)) != strand.devices.end()) {
-      return &strand;
-    }
-  }
-  return nullptr;
-}
-
 std::string path_text(const StrandState& strand) {
   return strand.path.empty() ? "" : fmt::format(" [{}]", fmt::join(strand.path, ", "));
 }
 
-// The devices that those of a strand wait for and that do not stand where they would meet them.
-std::vector<int> missing(const StrandState& strand, std::span<const StrandState> strands,
-                         Meetings& meetings) {
-  std::vector<int> result;
-  const CollectiveGroups& groups = **meetings.of(*strand.at);
-  for (int device : strand.devices) {
-    int64_t group = groups.group_of[static_cast<size_t>(device)];
-    if (group < 0) continue;
-    for (int64_t member : groups.group(group)) {
-      const StrandState* other = state_of(strands, member);
-      if (other && other->at && may_meet(*strand.at, *other->at)) continue;
-      if (std::ranges::find(result, static_cast<int>(member)) == result.end()) {
-        result.push_back(static_cast<int>(member));
+// Who waits for whom.
+class Waits {
+ public:
+  Waits(const Mesh& mesh, std::span<const StrandState> strands, Meetings& meetings)
+      : strands_(strands), meetings_(meetings) {
+    places_.resize(static_cast<size_t>(mesh.device_count()));
+    for (const StrandState& strand : strands) {
+      for (size_t i = 0; i < strand.devices.size(); ++i) {
+        places_[static_cast<size_t>(strand.devices[i])] = {&strand, i};
       }
     }
   }
-  return result;
-}
 
-// Devices each of which waits for the next, and the last for the first; or empty.
-std::vector<int> find_cycle(std::span<const StrandState> strands, Meetings& meetings) {
-  for (const StrandState& start : strands) {
-    if (!start.at) continue;
-    std::vector<const StrandState*> way;
-    const StrandState* at = &start;
-    while (at && at->at && std::ranges::find(way, at) == way.end()) {
-      way.push_back(at);
-      std::vector<int> next = missing(*at, strands, meetings);
-      at = next.empty() ? nullptr : state_of(strands, next[0]);
-    }
-    auto again = std::ranges::find(way, at);
-    if (!at || again == way.end()) continue;
-    std::vector<int> cycle;
-    for (; again != way.end(); ++again) cycle.push_back((*again)->devices[0]);
-    return cycle;
+  /// Where a device is, or null.
+  const StrandState* state_of(int device) const {
+    return places_[static_cast<size_t>(device)].strand;
   }
-  return {};
-}
+
+  /// The devices that those of a strand wait for and that do not stand where they would meet them.
+  std::vector<int> missing(const StrandState& strand) const {
+    std::set<int> seen;
+    std::vector<int> result;
+    std::set<int64_t> groups;
+    for (size_t i = 0; i < strand.devices.size(); ++i) {
+      if (strand.senders.empty() && !groups.insert(group_of(strand, i)).second) continue;
+      for (int device : missing(strand, i)) {
+        if (seen.insert(device).second) result.push_back(device);
+      }
+    }
+    return result;
+  }
+
+  /// Devices each of which waits for the next, and the last for the first; or empty.
+  std::vector<int> find_cycle() {
+    std::vector<int> tried(places_.size(), -1);  // from where
+    for (const StrandState& strand : strands_) {
+      for (int start : strand.devices) {
+        std::vector<int> way;
+        for (int at = start; at >= 0;) {
+          int& from = tried[static_cast<size_t>(at)];
+          if (from == start) return {std::ranges::find(way, at), way.end()};
+          if (from >= 0) break;
+          from = start;
+          way.push_back(at);
+          const Place& place = places_[static_cast<size_t>(at)];
+          at = place.strand && place.strand->at ? first_missing(*place.strand, place.index) : -1;
+        }
+      }
+    }
+    return {};
+  }
+
+ private:
+  struct Place {
+    const StrandState* strand = nullptr;
+    size_t index = 0;
+  };
+
+  int64_t group_of(const StrandState& strand, size_t i) const {
+    return (*meetings_.of(*strand.at))->group_of[static_cast<size_t>(strand.devices[i])];
+  }
+
+  bool is_missing(const StrandState& strand, int64_t member) const {
+    const StrandState* other = state_of(static_cast<int>(member));
+    return !other || !other->at || !may_meet(*strand.at, *other->at);
+  }
+
+  // Of device number `i` of a strand.
+  std::vector<int> missing(const StrandState& strand, size_t i) const {
+    std::vector<int> result;
+    if (!strand.senders.empty()) {
+      if (strand.senders[i] >= 0) result.push_back(strand.senders[i]);
+      return result;
+    }
+    int64_t group = group_of(strand, i);
+    if (group < 0) return result;
+    for (int64_t member : (*meetings_.of(*strand.at))->group(group)) {
+      if (is_missing(strand, member)) result.push_back(static_cast<int>(member));
+    }
+    return result;
+  }
+
+  int first_missing(const StrandState& strand, size_t i) {
+    auto first = [&] {
+      std::vector<int> devices = missing(strand, i);
+      return devices.empty() ? -1 : devices[0];
+    };
+    if (!strand.senders.empty()) return first();
+    auto [found, is_new] = first_.try_emplace({&strand, group_of(strand, i)}, -1);
+    if (is_new) found->second = first();
+    return found->second;
+  }
+
+  std::span<const StrandState> strands_;
+  Meetings& meetings_;
+  std::vector<Place> places_;
+  std::map<std::pair<const StrandState*, int64_t>, int> first_;  // missing, by group
+};
 
 }  // namespace
 
 Stop deadlock_report(const Mesh& mesh, std::span<const StrandState> strands, Meetings& meetings) {
+  Waits waits(mesh, strands, meetings);
   std::string out = "deadlock: nothing can move\n";
   for (const StrandState& strand : strands) {
     if (!strand.at) continue;
     out += fmt::format("  {} wait{} at {}{}\n", device_list(strand.devices),
                        strand.devices.size() == 1 ? "s" : "", instruction_place(*strand.at),
                        path_text(strand));
-    for (int device : missing(strand, strands, meetings)) {
-      const StrandState* other = state_of(strands, device);
+    for (int device : waits.missing(strand)) {
+      const StrandState* other = waits.state_of(device);
       std::string doing = "is not part of this run";
       if (other && other->at) {
         doing = "waits at " + instruction_place(*other->at) + path_text(*other);
@@ -233,7 +302,7 @@ Stop deadlock_report(const Mesh& mesh, std::span<const StrandState> strands, Mee
       out += fmt::format("    for {}, which {}\n", device_name(mesh, device), doing);
     }
   }
-  std::vector<int> cycle = find_cycle(strands, meetings);
+  std::vector<int> cycle = waits.find_cycle();
   if (!cycle.empty()) {
     out += fmt::format("  the cycle: {} -> {}\n", fmt::join(cycle, " -> "), cycle[0]);
   }

@@ -44,10 +44,20 @@ class Meetings {
  public:
   explicit Meetings(const Mesh& mesh) : mesh_(mesh) {}
   tl::expected<const CollectiveGroups*, Stop> of(const Instruction& collective);
+  /// Who sends to whom, of a send or recv. Stop::kUnsupported where it does not say.
+  tl::expected<const PermuteMap*, Stop> pairs_of(const Instruction& send_or_recv);
 
  private:
   const Mesh& mesh_;
   std::unordered_map<const Instruction*, CollectiveGroups> groups_;
+  std::unordered_map<const Instruction*, PermuteMap> pairs_;
+};
+
+/// Devices that run a collective together. Operand vectors are over `devices`, in that order.
+struct Gathering {
+  std::span<const int> devices;
+  const CollectiveGroups& groups;
+  std::vector<int> position_of;  // by device; -1: not here (its group isn't either)
 };
 
 /// Whether devices at two collectives meet there: the same instruction, or the same channel.
@@ -60,6 +70,7 @@ struct StrandState {
   std::vector<int> devices;
   const Instruction* at = nullptr;  // the collective it waits at; null: it has ended
   std::vector<std::string> path;    // outermost first: "branch 1 (%no) of %conditional", ...
+  std::vector<int> senders;         // at a recv-done: for each device whose data it lacks, or -1
 };
 
 /// "device 3 (replica 1, partition 1)".

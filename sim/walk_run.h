@@ -31,13 +31,15 @@ class WalkRun {
       : walker_(walker),
         domain_(walker.domain_),
         strands_(domain_, std::move(devices)),
-        rendezvous_(walker.mesh_, domain_, walker.meetings_, strands_) {}
+        mail_(walker.mesh_, domain_, walker.meetings_),
+        rendezvous_(walker.mesh_, domain_, walker.meetings_, strands_, mail_) {}
 
   Expected<Val> execute(const Computation& computation, std::vector<Val> arguments) {
     push(strands_[0], computation, std::move(arguments));
     for (;;) {
       if (std::optional<Stop> stop = run_all()) return tl::unexpected(*std::move(stop));
       if (strands_.is_done()) {
+        if (std::optional<Stop> stop = mail_.unclaimed()) return tl::unexpected(*std::move(stop));
         Val result = strands_.result();
         const Instruction& root = *computation.root();
         if (!lacks_values(root.shape(), result)) return result;
@@ -101,29 +103,16 @@ class WalkRun {
     switch (instruction.opcode()) {
       case Opcode::kParameter:
         return Stop::invalid(fmt::format("%{} has no argument", instruction.name()));
-      case Opcode::kAsyncStart: {
-        const Computation& called = *instruction.called_computations()[0];
-        if (instruction.operand_count() != called.parameters().size()) {
-          return Stop::unsupported(
-              "async-start", fmt::format("%{} leaves parameters of %{} to be bound by updates",
-                                         instruction.name(), called.name()));
-        }
-        push(strand, called, frame.operand_values());
-        return std::nullopt;
-      }
-      case Opcode::kRecvDone: {
-        const Instruction* send = frame.at().send;
-        if (!send || !frame.value_of(*send).is_tuple()) {
-          return Stop::unsupported(
-              "recv-done", fmt::format("no send of the same channel comes before %{} in its "
-                                       "computation",
-                                       instruction.name()));
-        }
-        if (lacks_values(send->operand(0)->shape(), (*frame.value_of(*send).elements)[0])) {
-          return no_value(fmt::format("what %{} sends", send->name()));
-        }
-        return rendezvous_.reach(index);
-      }
+      case Opcode::kAsyncStart:
+      case Opcode::kAsyncUpdate:
+        return bind_async(strand);
+      case Opcode::kAsyncDone:
+        return show_async(frame);
+      case Opcode::kSend:
+      case Opcode::kRecv:
+      case Opcode::kRecvDone:
+        if (!instruction.get(attr::is_host_transfer)) return exchange(index);
+        break;
       case Opcode::kCall:
       case Opcode::kFusion: {
         std::vector<Val> arguments = frame.take_all();
@@ -204,7 +193,6 @@ class WalkRun {
       case Opcode::kGetTupleElement:
         return frame.take_element(static_cast<size_t>(instruction.get(attr::index)));
       case Opcode::kAllGatherDone:
-      case Opcode::kAsyncDone:
       case Opcode::kCollectivePermuteDone:
         return frame.take_element(1);
       case Opcode::kCopyDone:
@@ -234,19 +222,6 @@ class WalkRun {
         Val source = frame.take(0);
         return Frame<Array>::started(instruction, source, source);
       }
-      case Opcode::kAsyncUpdate:
-        if (instruction.operand_count() != 1) return std::nullopt;
-        return frame.take(0);
-      // Data between devices goes at the recv-done.
-      case Opcode::kSend: {
-        if (instruction.get(attr::is_host_transfer)) return std::nullopt;
-        std::vector<Val> elements(3);
-        elements[0] = frame.take(0);
-        return tuple_value(std::move(elements));
-      }
-      case Opcode::kRecv:
-        if (instruction.get(attr::is_host_transfer)) return std::nullopt;
-        return unset_value<Array>(instruction.shape());
       case Opcode::kSendDone:
         if (instruction.get(attr::is_host_transfer)) return std::nullopt;
         return Val{};
@@ -265,12 +240,109 @@ class WalkRun {
     }
     Frame<Array>& below = strand.frames.back();
     if (!below.plan) return advance_loop(index, std::move(result));
-    if (below.instruction().opcode() == Opcode::kAsyncStart) {
-      result = Frame<Array>::started(below.instruction(), tuple_value(below.operand_values()),
-                                     std::move(result));
+    if (below.instruction().opcode() == Opcode::kAsyncStart ||
+        below.instruction().opcode() == Opcode::kAsyncUpdate) {
+      result = async_state(below, bound_operands(below), std::move(result));
     }
     below.store(std::move(result));
     return std::nullopt;
+  }
+
+  // Data between devices: goes off at the send, is there at the recv-done.
+  std::optional<Stop> exchange(size_t index) {
+    Strand<Array>& strand = strands_[index];
+    Frame<Array>& frame = strand.frames.back();
+    const Instruction& instruction = frame.instruction();
+    if (instruction.opcode() == Opcode::kRecvDone) {
+      const Instruction* recv = frame.value_of(*instruction.operand(0)).begun_by();
+      if (!recv || recv->opcode() != Opcode::kRecv) {
+        return Stop::unsupported(
+            "recv-done", fmt::format("which recv %{} ends is not known", instruction.name()));
+      }
+      return rendezvous_.reach(index);
+    }
+    Val state = unset_value<Array>(instruction.shape(), &instruction);
+    if (instruction.opcode() == Opcode::kRecv) {
+      if (std::optional<Stop> stop = mail_.expect(instruction, strand.devices)) return stop;
+    } else {
+      Val data = frame.take(0);
+      if (lacks_values(instruction.operand(0)->shape(), data)) {
+        return no_value(fmt::format("what %{} sends", instruction.name()));
+      }
+      std::vector<Array> leaves;
+      append_leaves(data, leaves);
+      std::optional<Stop> stop = mail_.send(instruction, strand.devices, std::move(leaves));
+      if (stop) return stop;
+      (*state.elements)[0] = std::move(data);
+    }
+    frame.store(std::move(state));
+    return std::nullopt;
+  }
+
+  // Asynchronous calls. Work is done as soon as all operands are known: those of the start, and
+  // those that updates add.
+
+  static std::vector<Val> bound_operands(Frame<Array>& frame) {
+    std::vector<Val> operands = frame.operand_values();
+    if (frame.instruction().opcode() == Opcode::kAsyncStart) return operands;
+    std::vector<Val> bound = *(*operands[0].elements)[0].elements;
+    bound.insert(bound.end(), operands.begin() + 1, operands.end());
+    return bound;
+  }
+
+  static Val async_state(Frame<Array>& frame, std::vector<Val> operands, Val result) {
+    const Instruction& instruction = frame.instruction();
+    Val state =
+        Frame<Array>::started(instruction, tuple_value(std::move(operands)), std::move(result));
+    if (instruction.opcode() == Opcode::kAsyncUpdate) {
+      state.begun = frame.value_of(*instruction.operand(0)).begun_by();
+    }
+    return state;
+  }
+
+  std::optional<Stop> bind_async(Strand<Array>& strand) {
+    Frame<Array>& frame = strand.frames.back();
+    const Instruction& instruction = frame.instruction();
+    const bool starts = instruction.opcode() == Opcode::kAsyncStart;
+    const Val* before = starts ? nullptr : &frame.value_of(*instruction.operand(0));
+    const Instruction* start = starts ? &instruction : before->begun_by();
+    if (!start || start->opcode() != Opcode::kAsyncStart) return no_start(instruction);
+    const Computation& called = *start->called_computations()[0];
+    const size_t needed = called.parameters().size();
+    if (before && (*before->elements)[0].elements->size() == needed) {
+      frame.store(frame.take(0));  // the work is done
+      return std::nullopt;
+    }
+    std::vector<Val> operands = bound_operands(frame);
+    if (operands.size() < needed) {
+      Val open = unset_value<Array>(called.root()->shape(), start);
+      frame.store(async_state(frame, std::move(operands), std::move(open)));
+      return std::nullopt;
+    }
+    push(strand, called, std::move(operands));
+    return std::nullopt;
+  }
+
+  std::optional<Stop> show_async(Frame<Array>& frame) {
+    const Instruction& instruction = frame.instruction();
+    const Val& state = frame.value_of(*instruction.operand(0));
+    const Instruction* start = state.begun_by();
+    if (!start || start->opcode() != Opcode::kAsyncStart) return no_start(instruction);
+    const Computation& called = *start->called_computations()[0];
+    if ((*state.elements)[0].elements->size() != called.parameters().size()) {
+      return Stop::invalid(
+          fmt::format("%{} ends what %{} began, but not all parameters of %{} are "
+                      "bound",
+                      instruction.name(), start->name(), called.name()));
+    }
+    frame.store(frame.take_element(1));
+    return std::nullopt;
+  }
+
+  static Stop no_start(const Instruction& instruction) {
+    return Stop::unsupported(
+        std::string(to_string(instruction.opcode())),
+        fmt::format("which async-start %{} goes on with is not known", instruction.name()));
   }
 
   // Loops.
@@ -419,6 +491,7 @@ class WalkRun {
   Walker<Domain>& walker_;
   Domain& domain_;
   Strands<Domain> strands_;
+  Mail<Domain> mail_;
   Rendezvous<Domain> rendezvous_;
 };
 

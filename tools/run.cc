@@ -100,7 +100,7 @@ class Run : public Command {
 
   ExitCode run() override {
     options_.threads = static_cast<int>(std::min<int64_t>(threads_, 256));
-    options_.elided_seed = seed_;
+    options_.seed = seed_;
     if (elided_ == "zero") options_.elided = ElidedConstants::kZero;
     if (elided_ == "seed") options_.elided = ElidedConstants::kSeed;
     if (timeout_ > 0) {

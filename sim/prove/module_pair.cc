@@ -68,6 +68,7 @@ tl::expected<RunResult, Stop> ModulePair::run(const Module& module, const Inputs
   options.max_memory = options_.max_memory;
   options.max_steps = options_.max_steps;
   options.deadline = options_.deadline;
+  options.pure = true;
   return simulate(module, options_.mesh, inputs, options);
 }
 

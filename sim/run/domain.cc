@@ -57,6 +57,12 @@ BufferDomain::Leaves BufferDomain::apply(const Instruction& instruction,
     if (!states) return tl::unexpected(std::move(states.error()));
     return std::vector<Array>{*std::move(states)};
   }
+  if (opcode == Opcode::kRng && !context_.pure) {
+    auto numbers = random_numbers_.draw(instruction, context_, *operands[0].array,
+                                        *operands[1].array, devices);
+    if (!numbers) return tl::unexpected(std::move(numbers.error()));
+    return std::vector<Array>{*std::move(numbers)};
+  }
   Kernel kernel = kernel_of(instruction);
   if (!kernel) {
     return tl::unexpected(Stop::unsupported(

@@ -12,6 +12,7 @@
 #include "sim/device_vector.h"
 #include "sim/run/cluster_program.h"
 #include "sim/run/kernel.h"
+#include "sim/run/random_numbers.h"
 #include "sim/walker.h"
 
 namespace minihlo {
@@ -73,6 +74,7 @@ class BufferDomain {
   RunContext& context_;
   ClusterPrograms cluster_programs_;
   std::vector<Wide> random_states_;  // by device; empty before the first question
+  RandomNumbers random_numbers_;
 };
 
 }  // namespace minihlo

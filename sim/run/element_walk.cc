@@ -57,7 +57,7 @@ class ElementWalk : public ElementFunction {
       : computation_(computation),
         workers_(context.workers),
         context_{context.pool, Workers(1, limits.deadline), {}, context.elided,
-                 context.seed, Plans::kNoClusters},
+                 context.seed, Plans::kNoClusters, context.custom_calls},
         domain_(kMesh, context_),
         walker_(kMesh, domain_, limits),
         parameters_(leaf_types(computation.parameters())),
@@ -80,7 +80,7 @@ class ElementWalk : public ElementFunction {
         if (!buffer) return workers_.fail(std::move(buffer.error()));
         std::memcpy(buffer->mutable_data(), parameters[k] + i * steps[k] * width,
                     static_cast<size_t>(width));
-        arguments.push_back({Array(*std::move(buffer)), nullptr});
+        arguments.push_back({Array(*std::move(buffer)), nullptr, nullptr});
       }
       constexpr int kDevice = 0;
       auto value = walker_.run(computation_, std::move(arguments), std::span(&kDevice, 1));

@@ -47,6 +47,7 @@ struct RunContext {
   uint64_t seed = 0;
   int64_t cluster_elements = 0;  // see Plans
   std::span<const CustomCallRule> custom_calls = {};
+  bool pure = false;             // see RunOptions
 };
 
 using KernelResult = tl::expected<void, Stop>;

@@ -32,9 +32,10 @@ class Simulation {
             Workers(options.threads, options.deadline),
             {},
             options.elided,
-            options.elided_seed,
+            options.seed,
             options.cluster_elements,
-            options.custom_calls} {
+            options.custom_calls,
+            options.pure} {
     context_.programs.set_fallback([this](const Computation& computation) {
       return walked_program(computation, context_, {options_.max_steps, options_.deadline});
     });

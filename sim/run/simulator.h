@@ -25,7 +25,9 @@ struct RunOptions {
   /// 0: as many as the machine has. Results do not depend on it.
   int threads = 0;
   ElidedConstants elided = ElidedConstants::kRefuse;
-  uint64_t elided_seed = 0;
+  uint64_t seed = 0;  // of elided constants and rng
+  /// Refuses what gives other values than those that follow from the inputs: rng.
+  bool pure = false;
   /// Elementwise instructions on at least so many elements run together, block by block: with fewer
   /// it is not worth it. Results do not depend on it.
   int64_t cluster_elements = 4096;

@@ -199,7 +199,7 @@ ENTRY e { ROOT c = f32[100] constant({...}) })";
   REQUIRE(zero);
   CHECK(values<float>(*zero, 0) == F32(100, 0.0F));
   options.elided = ElidedConstants::kSeed;
-  options.elided_seed = 3;
+  options.seed = 3;
   auto seeded = run_text(text, 1, 1, options);
   REQUIRE(seeded);
   CHECK(values<float>(*seeded, 0) != F32(100, 0.0F));
