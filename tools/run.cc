@@ -82,6 +82,11 @@ class Run : public Command {
     arguments.option("--devices", "LIST", devices_,
                      "print, write and compare outputs of these alone: 0,3-5");
     arguments.flag("--full", full_, "print all elements of large outputs");
+    arguments.option("--infeed", "FILE", infeed_,
+                     "what infeeds take: a case whose inputs[d] are the arrays for device d, one\n"
+                     "after the other; one list alone is for all devices");
+    arguments.option("--outfeed", "FILE", outfeed_,
+                     "write what outfeeds give, as outputs[d] of a case");
     arguments.choice("--elided", elided_, {"zero", "seed"},
                      "values of constants that the text leaves out as {...}");
     arguments.option("--custom-call", "NAME=DOES", custom_calls_,
@@ -174,6 +179,14 @@ class Run : public Command {
       inputs = *std::move(taken);
       for (const std::string& warning : input.unused('o', *mesh, devices)) print_warning(warning);
     }
+    if (!infeed_.empty()) {
+      auto fed = read_case_file(infeed_);
+      if (!fed) return invalid(fed.error());
+      if (fed->size() != 1 || !fed->front().inputs) {
+        return invalid(fmt::format("'{}' is no case with inputs", infeed_));
+      }
+      options_.infeed = *std::move(fed->front().inputs);
+    }
     tl::expected<RunResult, Stop> result = tl::unexpected(Stop{});
     if (inputs) {
       result = simulate(*module, *mesh, *inputs, options_);
@@ -189,6 +202,14 @@ class Run : public Command {
     }
     if (!output_.empty() && !write_run(output_, *module, *mesh, *kept, *inputs, result->outputs)) {
       return ExitCode::kInvalid;
+    }
+    if (!outfeed_.empty()) {
+      Case given;
+      given.name = module->name();
+      given.replicas = mesh->replicas;
+      given.partitions = mesh->partitions;
+      given.outputs = result->outfeed;
+      if (!write_output(outfeed_, print_case(given))) return ExitCode::kInvalid;
     }
     if (json_) {
       print_json(*mesh, *result, *kept, difference);
@@ -338,7 +359,7 @@ class Run : public Command {
   bool case_mode_ = false;
   int64_t replicas_ = 0, partitions_ = 0;
   std::vector<std::string> input_, expect_;
-  std::string output_, devices_, elided_, tolerance_;
+  std::string output_, devices_, elided_, tolerance_, infeed_, outfeed_;
   int64_t ulp_ = -1;
   uint64_t seed_ = 0;
   bool full_ = false, stats_ = false, json_ = false;

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct Block {
   int64_t size = 0;                   // bytes asked for
   int64_t capacity = 0;               // bytes taken from the system; 0: foreign memory
   std::shared_ptr<const void> owner;  // of foreign memory
+  std::vector<int64_t> sizes;         // of the array, where run time says them
   std::shared_ptr<BufferPool> pool;
 };
 }  // namespace internal
@@ -66,6 +68,13 @@ class Buffer {
     Buffer result = *this;
     result.is_splat_ = false;
     return result;
+  }
+
+  /// The sizes of an array of a dynamic shape (see sim/run/dynamic_shapes.h); empty for others.
+  std::span<const int64_t> sizes() const { return block_->sizes; }
+  /// For the one that holds the only handle.
+  void set_sizes(std::span<const int64_t> sizes) {
+    block_->sizes.assign(sizes.begin(), sizes.end());
   }
 
   /// How many handles there are on the block.

@@ -1,4 +1,7 @@
 // Collectives on buffers: what the members of each group hand in, and what each gets.
+#include <algorithm>
+#include <iterator>
+
 #include <fmt/format.h>
 
 #include "ir/semantics/collective_forms.h"
@@ -395,6 +398,19 @@ class CollectiveRun {
 BufferDomain::Leaves BufferDomain::collective(const Instruction& instruction,
                                               std::span<const Array> operands,
                                               const Gathering& gathering) {
+  if (instruction.has_dynamic_shape()) {
+    return tl::unexpected(Stop::unsupported(
+        "dynamic shapes", fmt::format("{} has a dynamic shape", instruction_place(instruction))));
+  }
+  if (context_.has_dynamic && instruction.opcode() != Opcode::kRecv) {
+    std::vector<const Shape*> shapes;
+    std::vector<const Array*> arrays;
+    for (const Instruction* operand : instruction.operands()) {
+      std::ranges::copy(leaf_shapes(operand->shape()), std::back_inserter(shapes));
+    }
+    for (const Array& operand : operands) arrays.push_back(&operand);
+    if (auto stop = misfit(instruction, shapes, arrays)) return tl::unexpected(*std::move(stop));
+  }
   return CollectiveRun(mesh_, context_, instruction, operands, gathering).run();
 }
 

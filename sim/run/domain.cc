@@ -1,6 +1,7 @@
 #include "sim/run/domain.h"
 
 #include <cstring>
+#include <iterator>
 #include <map>
 
 #include <fmt/format.h>
@@ -63,15 +64,29 @@ BufferDomain::Leaves BufferDomain::apply(const Instruction& instruction,
     if (!numbers) return tl::unexpected(std::move(numbers.error()));
     return std::vector<Array>{*std::move(numbers)};
   }
+  if (opcode == Opcode::kInfeed && feeds_) return feeds_->take(instruction, context_, devices);
+  if (opcode == Opcode::kOutfeed && feeds_) {
+    std::vector<const Array*> leaves;
+    for (const Operand<Array>& operand : operands) leaves.push_back(operand.array);
+    auto done = feeds_->put(instruction, context_, leaves, devices);
+    if (!done) return tl::unexpected(std::move(done.error()));
+    return std::vector<Array>(1);
+  }
+  if (instruction.has_dynamic_shape()) return apply_dynamic(instruction, operands, devices);
   Kernel kernel = kernel_of(instruction);
   if (!kernel) {
     return tl::unexpected(Stop::unsupported(
         std::string(to_string(opcode)),
         fmt::format("{} is not supported in a run", instruction_place(instruction))));
   }
-  if (instruction.has_dynamic_shape()) {
-    return tl::unexpected(Stop::unsupported(
-        "dynamic shapes", fmt::format("{} has a dynamic shape", instruction_place(instruction))));
+  if (context_.has_dynamic) {
+    std::vector<const Shape*> shapes;
+    std::vector<const Array*> arrays;
+    for (const Instruction* operand : instruction.operands()) {
+      std::ranges::copy(leaf_shapes(operand->shape()), std::back_inserter(shapes));
+    }
+    for (const Operand<Array>& operand : operands) arrays.push_back(operand.array);
+    if (auto stop = misfit(instruction, shapes, arrays)) return tl::unexpected(*std::move(stop));
   }
 
   DistinctCalls calls = distinct_calls(operands, devices.size());
@@ -88,11 +103,58 @@ BufferDomain::Leaves BufferDomain::apply(const Instruction& instruction,
   return run_calls(runs, calls.of_position, context_.workers);
 }
 
+BufferDomain::Leaves BufferDomain::apply_dynamic(const Instruction& instruction,
+                                                 std::span<Operand<Array>> operands,
+                                                 std::span<const int> devices) {
+  if (context_.pure) {
+    return tl::unexpected(Stop::unsupported(
+        "dynamic shapes", fmt::format("{} has a dynamic shape", instruction_place(instruction))));
+  }
+  DistinctCalls calls = distinct_calls(operands, devices.size());
+  std::vector<std::vector<Buffer>> results;  // by call
+  for (size_t i = 0; i < calls.tuples.size(); ++i) {
+    auto leaves = dynamic_shapes_.run(instruction, context_, std::move(calls.tuples[i]));
+    if (!leaves) return tl::unexpected(std::move(leaves.error()));
+    results.push_back(*std::move(leaves));
+  }
+  std::vector<Array> leaves;
+  for (size_t leaf = 0; leaf < results[0].size(); ++leaf) {
+    std::vector<Buffer> values;
+    values.reserve(calls.of_position.size());
+    for (size_t number : calls.of_position) values.push_back(results[number][leaf]);
+    leaves.emplace_back(std::move(values));
+  }
+  return leaves;
+}
+
+std::optional<Stop> BufferDomain::misfit(const Instruction& instruction,
+                                         std::span<const Shape* const> shapes,
+                                         std::span<const Array* const> arrays) const {
+  for (size_t i = 0; i < shapes.size() && i < arrays.size(); ++i) {
+    if (!shapes[i]->is_array() || !arrays[i]->is_set()) continue;
+    for (const Buffer& buffer : arrays[i]->kept()) {
+      if (buffer.is_splat() || buffer.size() == shapes[i]->byte_count()) continue;
+      return Stop::unsupported("dynamic shapes",
+                               fmt::format("{}: a value of another size stands for {}",
+                                           instruction_place(instruction), to_string(shapes[i])));
+    }
+  }
+  return std::nullopt;
+}
+
 // Members that depend on nothing but what is the same everywhere are computed once, before the
 // others.
 BufferDomain::Leaves BufferDomain::apply_cluster(const Cluster& cluster,
                                                  std::span<Operand<Array>> inputs,
                                                  std::span<const int> devices) {
+  if (context_.has_dynamic) {
+    std::vector<const Shape*> shapes;
+    std::vector<const Array*> arrays;
+    for (const Instruction* input : cluster.inputs) shapes.push_back(input->shape());
+    for (const Operand<Array>& input : inputs) arrays.push_back(input.array);
+    auto stop = misfit(*cluster.members.back(), shapes, arrays);
+    if (stop) return tl::unexpected(*std::move(stop));
+  }
   auto program = cluster_programs_.of(cluster);
   if (!program) return tl::unexpected(std::move(program.error()));
   const ClusterProgram& compiled = **program;

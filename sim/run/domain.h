@@ -11,6 +11,8 @@
 #include "ir/semantics/mesh.h"
 #include "sim/device_vector.h"
 #include "sim/run/cluster_program.h"
+#include "sim/run/dynamic_shapes.h"
+#include "sim/run/feeds.h"
 #include "sim/run/kernel.h"
 #include "sim/run/random_numbers.h"
 #include "sim/walker.h"
@@ -26,6 +28,9 @@ class BufferDomain {
   using Leaves = tl::expected<std::vector<Array>, Stop>;
 
   BufferDomain(const Mesh& mesh, RunContext& context) : mesh_(mesh), context_(context) {}
+
+  /// Where infeed and outfeed go; without this they are refused.
+  void set_feeds(Feeds& feeds) { feeds_ = &feeds; }
 
   static bool is_set(const Array& array) { return array.is_set(); }
   static Array select(const Array& array, std::span<const int> positions) {
@@ -65,6 +70,13 @@ class BufferDomain {
   tl::expected<Array, Stop> device_ids(const Instruction& instruction,
                                        std::span<const int> devices);
 
+  // Instructions with a dynamic shape.
+  Leaves apply_dynamic(const Instruction& instruction, std::span<Operand<Array>> operands,
+                       std::span<const int> devices);
+  // Nothing, unless a value of dynamic size stands where a static shape is.
+  std::optional<Stop> misfit(const Instruction& instruction, std::span<const Shape* const> shapes,
+                             std::span<const Array* const> arrays) const;
+
   tl::expected<Array, Stop> next_random_states(const Instruction& instruction,
                                                std::span<const int> devices);
 
@@ -75,6 +87,8 @@ class BufferDomain {
   ClusterPrograms cluster_programs_;
   std::vector<Wide> random_states_;  // by device; empty before the first question
   RandomNumbers random_numbers_;
+  DynamicShapes dynamic_shapes_;
+  Feeds* feeds_ = nullptr;
 };
 
 }  // namespace minihlo

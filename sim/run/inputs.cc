@@ -136,7 +136,8 @@ tl::expected<Inputs, Stop> make_inputs(const Module& module, const Mesh& mesh, u
   int64_t left = max_bytes;
   int64_t elements = 0;
   for (const Shape* leaf : leaves) {
-    if (!leaf->is_array() || leaf->is_dynamic()) {
+    if (!leaf->is_array() ||
+        std::ranges::find(leaf->dims(), kUnboundedSize) != leaf->dims().end()) {
       return tl::unexpected(Stop::unsupported(
           "dynamic shapes", fmt::format("no inputs can be made for {}", to_string(leaf))));
     }

@@ -33,7 +33,7 @@ void fill_seeded(const Shape* shape, uint64_t seed, int64_t first, int64_t count
 
 /// Seeded inputs for every device, different on each, the same for the same module, mesh and seed.
 /// Stop::kMemory when they take more than `max_bytes` together; unsupported for shapes that are
-/// dynamic or no arrays.
+/// unbounded or no arrays. Dynamic dimensions have the size of their bound.
 tl::expected<Inputs, Stop> make_inputs(const Module& module, const Mesh& mesh, uint64_t seed,
                                        int64_t max_bytes);
 

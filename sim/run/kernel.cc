@@ -6,6 +6,7 @@
 
 #include "ir/numbers.h"
 #include "ir/semantics/movement.h"
+#include "sim/run/kernels/dot.h"
 #include "sim/walk.h"
 
 namespace minihlo {
@@ -124,6 +125,8 @@ Kernel kernel_of(const Instruction& instruction) {
       return select_and_scatter_kernel;
     case Opcode::kDot:
       return dot_kernel;
+    case Opcode::kScaledDot:
+      return scaled_dot_kernel;
     case Opcode::kConvolution:
       return convolution_kernel;
     case Opcode::kGather:

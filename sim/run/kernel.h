@@ -48,6 +48,7 @@ struct RunContext {
   int64_t cluster_elements = 0;  // see Plans
   std::span<const CustomCallRule> custom_calls = {};
   bool pure = false;             // see RunOptions
+  bool has_dynamic = false;      // whether there are values whose sizes only run time knows
 };
 
 using KernelResult = tl::expected<void, Stop>;

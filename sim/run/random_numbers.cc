@@ -104,8 +104,8 @@ tl::expected<DeviceVector<Buffer>, Stop> RandomNumbers::draw(const Instruction& 
       }
       T* to = reinterpret_cast<T*>(buffer->mutable_data());
       works.push_back({shape->element_count(), 64,
-                       [=, type = shape->element_type(), from = a[at],
-                        until = b[at]](int64_t begin, int64_t end) {
+                       [=, type = shape->element_type(), from = a[at], until = b[at]](int64_t begin,
+                                                                                      int64_t end) {
                          for (int64_t i = begin; i < end; ++i) {
                            draw_one<T>(distribution, from, until, type, key,
                                        static_cast<uint64_t>(i), to[i]);

@@ -14,6 +14,8 @@
 
 #include "sim/run/domain.h"
 #include "sim/run/element_walk.h"
+#include "sim/run/feeds.h"
+#include "sim/run/host_tensor.h"
 #include "sim/walker.h"
 
 namespace minihlo {
@@ -46,6 +48,8 @@ class Simulation {
     auto arguments = bind(inputs);
     if (!arguments) return tl::unexpected(std::move(arguments.error()));
     BufferDomain domain(mesh_, context_);
+    Feeds feeds(options_.infeed, static_cast<size_t>(mesh_.device_count()));
+    if (!options_.pure) domain.set_feeds(feeds);
     Walker<BufferDomain> walker(mesh_, domain, {options_.max_steps, options_.deadline});
     std::vector<int> devices(static_cast<size_t>(mesh_.device_count()));
     std::iota(devices.begin(), devices.end(), 0);
@@ -55,6 +59,7 @@ class Simulation {
     if (KernelResult done = unbind(*value, result.outputs); !done) {
       return tl::unexpected(std::move(done.error()));
     }
+    result.outfeed = std::move(feeds.given());
     result.stats.peak_memory = context_.pool->peak();
     result.stats.steps = walker.steps();
     std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
@@ -63,23 +68,6 @@ class Simulation {
   }
 
  private:
-  // What is wrong with a tensor for a parameter, or nothing.
-  std::string misfit(const HostTensor& tensor, const Shape* shape) const {
-    if (!shape->is_array() || shape->is_dynamic()) {
-      return fmt::format("no tensor can stand for {}", to_string(shape));
-    }
-    if (tensor.type != shape->element_type() ||
-        !std::equal(tensor.dims.begin(), tensor.dims.end(), shape->dims().begin(),
-                    shape->dims().end())) {
-      return fmt::format("{} is needed, not {}[{}]", to_string(shape, false),
-                         to_string(tensor.type), fmt::join(tensor.dims, ","));
-    }
-    if (tensor.bytes != shape->byte_count() || (!tensor.data && tensor.bytes > 0)) {
-      return fmt::format("{} bytes are needed, not {}", shape->byte_count(), tensor.bytes);
-    }
-    return "";
-  }
-
   tl::expected<std::vector<Value<Array>>, Stop> bind(const Inputs& inputs) {
     auto devices = static_cast<size_t>(mesh_.device_count());
     if (inputs.size() != devices && inputs.size() != 1) {
@@ -106,13 +94,20 @@ class Simulation {
       for (size_t i = 0; i < leaves.size(); ++i) {
         if (leaves[i]->is_token()) continue;
         const HostTensor& tensor = inputs[device][next++];
-        if (std::string wrong = misfit(tensor, leaves[i]); !wrong.empty()) {
+        if (std::string wrong = tensor_misfit(tensor, leaves[i]); !wrong.empty()) {
           return tl::unexpected(Stop::invalid(fmt::format("input of parameter {} on device {}: {}",
                                                           parameter_of[i], device, wrong)));
         }
         Buffer& buffer = wrapped[tensor.data.get()];
         if (!buffer.is_set() || buffer.size() != tensor.bytes) {
           buffer = context_.pool->wrap(tensor.data.get(), tensor.bytes, tensor.data);
+        }
+        if (leaves[i]->is_dynamic()) {
+          Buffer sized = context_.pool->wrap(tensor.data.get(), tensor.bytes, tensor.data);
+          sized.set_sizes(tensor.dims);
+          buffers[i].push_back(std::move(sized));
+          context_.has_dynamic = true;
+          continue;
         }
         buffers[i].push_back(buffer);
       }
@@ -133,7 +128,6 @@ class Simulation {
     std::vector<Array> leaves;
     append_leaves(value, leaves);
     value = {};
-    KernelCall call{*module_.entry()->root(), context_, {}, {}, {}, {}};
     for (size_t i = 0; i < leaves.size(); ++i) {
       if (!shapes[i]->is_array()) continue;
       std::unordered_map<const void*, HostTensor> made;
@@ -141,28 +135,14 @@ class Simulation {
         const Buffer& buffer = leaves[i][device];
         HostTensor& tensor = made[buffer.identity()];
         if (!tensor.data) {
-          auto dense = call.dense(buffer, shapes[i]);
-          if (dense && dense->is_borrowed()) dense = copied(call, *dense);
-          if (!dense) return tl::unexpected(std::move(dense.error()));
-          auto keep = std::make_shared<Buffer>(*std::move(dense));
-          tensor = {shapes[i]->element_type(),
-                    {shapes[i]->dims().begin(), shapes[i]->dims().end()},
-                    {keep, keep->data()},
-                    shapes[i]->byte_count()};
+          auto fresh = host_tensor(*module_.entry()->root(), context_, shapes[i], buffer);
+          if (!fresh) return tl::unexpected(std::move(fresh.error()));
+          tensor = *std::move(fresh);
         }
         outputs[device].push_back(tensor);
       }
     }
     return {};
-  }
-
-  // Outputs outlive the module, whose constants they may be.
-  static tl::expected<Buffer, Stop> copied(KernelCall& call, const Buffer& buffer) {
-    auto copy = call.allocate(buffer.size());
-    if (copy && buffer.size() > 0) {
-      std::memcpy(copy->mutable_data(), buffer.data(), static_cast<size_t>(buffer.size()));
-    }
-    return copy;
   }
 
   const Module& module_;

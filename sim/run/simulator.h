@@ -26,7 +26,10 @@ struct RunOptions {
   int threads = 0;
   ElidedConstants elided = ElidedConstants::kRefuse;
   uint64_t seed = 0;  // of elided constants and rng
-  /// Refuses what gives other values than those that follow from the inputs: rng.
+  /// What infeeds take: for each device, or for all alike, arrays one after the other.
+  Inputs infeed;
+  /// Refuses what is more than outputs that follow from the inputs: rng, infeed, outfeed; and
+  /// dynamic shapes, whose outputs have no sizes before the run.
   bool pure = false;
   /// Elementwise instructions on at least so many elements run together, block by block: with fewer
   /// it is not worth it. Results do not depend on it.
@@ -44,6 +47,8 @@ struct RunStats {
 struct RunResult {
   /// Per device the leaves of the entry's result, tokens left out. What devices share is shared.
   std::vector<std::vector<HostTensor>> outputs;
+  /// Per device the arrays that outfeeds gave, one after the other.
+  std::vector<std::vector<HostTensor>> outfeed;
   RunStats stats;
 };
 
