@@ -168,7 +168,7 @@ class Run : public Command {
     tl::expected<Inputs, Stop> inputs = tl::unexpected(Stop{});
     if (input_.empty()) {
       const int64_t limit = options_.max_memory > 0 ? options_.max_memory : default_max_memory();
-      inputs = make_inputs(*module, *mesh, seed_, limit);
+      inputs = make_inputs(*module, *mesh, seed_, limit, options_.threads, options_.deadline);
     } else if (const Case* item = input.of_case()) {
       if (!item->inputs) return invalid(fmt::format("'{}' has no inputs", input_[0]));
       inputs = *item->inputs;

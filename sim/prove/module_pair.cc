@@ -150,7 +150,8 @@ std::optional<Inputs> ModulePair::random_inputs(int64_t number) const {
   constexpr int64_t kDistinct = 4;  // the first runs
   if (number < kDistinct) {
     auto inputs = make_inputs(before_, options_.mesh, options_.seed + static_cast<uint64_t>(number),
-                              options_.max_memory > 0 ? options_.max_memory : default_max_memory());
+                              options_.max_memory > 0 ? options_.max_memory : default_max_memory(),
+                              1, options_.deadline);
     if (!inputs) return std::nullopt;
     return *std::move(inputs);
   }

@@ -57,7 +57,7 @@ class ElementWalk : public ElementFunction {
       : computation_(computation),
         workers_(context.workers),
         context_{context.pool, Workers(1, limits.deadline), {}, context.elided,
-                 context.seed, Plans::kNoClusters, context.custom_calls},
+                 context.seed, Plans::kNoClusters},
         domain_(kMesh, context_),
         walker_(kMesh, domain_, limits),
         parameters_(leaf_types(computation.parameters())),

@@ -9,6 +9,7 @@
 
 #include "ir/numbers.h"
 #include "sim/run/buffer.h"
+#include "sim/run/workers.h"
 
 namespace minihlo {
 namespace {
@@ -126,8 +127,9 @@ void fill_seeded(const Shape* shape, uint64_t seed, int64_t first, int64_t count
   });
 }
 
-tl::expected<Inputs, Stop> make_inputs(const Module& module, const Mesh& mesh, uint64_t seed,
-                                       int64_t max_bytes) {
+tl::expected<Inputs, Stop> make_inputs(
+    const Module& module, const Mesh& mesh, uint64_t seed, int64_t max_bytes, int threads,
+    std::optional<std::chrono::steady_clock::time_point> deadline) {
   std::vector<const Shape*> leaves;
   for (const Instruction* parameter : module.entry()->parameters()) {
     std::ranges::copy_if(leaf_shapes(parameter->shape()), std::back_inserter(leaves),
@@ -155,13 +157,19 @@ tl::expected<Inputs, Stop> make_inputs(const Module& module, const Mesh& mesh, u
   // Numbers go on from leaf to leaf and device to device, so that all values differ.
   const int64_t total = elements * mesh.device_count();
   int64_t first = 0;
+  std::vector<Work> works;
   for (std::vector<HostTensor>& device : inputs) {
     for (const Shape* leaf : leaves) {
       std::shared_ptr<std::byte> data = allocate_host(leaf->byte_count());
       if (!data) {
         return tl::unexpected(Stop{Stop::Kind::kMemory, "no memory for the inputs", {}});
       }
-      fill_seeded(leaf, seed, first, leaf->element_count(), total, data.get());
+      constexpr int64_t kCost = 16;
+      works.push_back(
+          {leaf->element_count(), kCost, [=, to = data.get()](int64_t begin, int64_t end) {
+             fill_seeded(leaf, seed, first + begin, end - begin, total,
+                         to + begin * info(leaf->element_type()).bytes);
+           }});
       first += leaf->element_count();
       device.push_back({leaf->element_type(),
                         {leaf->dims().begin(), leaf->dims().end()},
@@ -169,6 +177,8 @@ tl::expected<Inputs, Stop> make_inputs(const Module& module, const Mesh& mesh, u
                         leaf->byte_count()});
     }
   }
+  Workers workers(threads, deadline);
+  if (auto stop = workers.run(works)) return tl::unexpected(*std::move(stop));
   return inputs;
 }
 

@@ -1,7 +1,9 @@
 // Values to run a module on when the user gives none.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include <tl/expected.hpp>
@@ -31,10 +33,13 @@ using Inputs = std::vector<std::vector<HostTensor>>;
 void fill_seeded(const Shape* shape, uint64_t seed, int64_t first, int64_t count, int64_t total,
                  std::byte* values);
 
-/// Seeded inputs for every device, different on each, the same for the same module, mesh and seed.
+/// Seeded inputs for every device, different on each, the same for the same module, mesh and seed,
+/// and for any number of threads (0: as many as the machine has).
 /// Stop::kMemory when they take more than `max_bytes` together; unsupported for shapes that are
-/// unbounded or no arrays. Dynamic dimensions have the size of their bound.
-tl::expected<Inputs, Stop> make_inputs(const Module& module, const Mesh& mesh, uint64_t seed,
-                                       int64_t max_bytes);
+/// unbounded or no arrays; kTime when the deadline passes before all are made. Dynamic dimensions have
+/// the size of their bound.
+tl::expected<Inputs, Stop> make_inputs(
+    const Module& module, const Mesh& mesh, uint64_t seed, int64_t max_bytes, int threads = 1,
+    std::optional<std::chrono::steady_clock::time_point> deadline = std::nullopt);
 
 }  // namespace minihlo

@@ -75,17 +75,19 @@ class Simulation {
           fmt::format("inputs of {} devices for a mesh of {}", inputs.size(), devices)));
     }
     std::vector<const Shape*> leaves;
-    std::vector<int64_t> parameter_of;  // by leaf
+    std::vector<std::string> parameter_of;  // by leaf
     for (const Instruction* parameter : module_.entry()->parameters()) {
       std::ranges::copy(leaf_shapes(parameter->shape()), std::back_inserter(leaves));
-      parameter_of.resize(leaves.size(), parameter->get(attr::parameter_number));
+      parameter_of.resize(leaves.size(),
+                          fmt::format("parameter {} (%{})", parameter->get(attr::parameter_number),
+                                      parameter->name()));
     }
     auto arrays = static_cast<size_t>(
         std::count_if(leaves.begin(), leaves.end(), [](auto leaf) { return !leaf->is_token(); }));
     std::unordered_map<const std::byte*, Buffer> wrapped;
     std::vector<std::vector<Buffer>> buffers(leaves.size());
     for (size_t device = 0; device < inputs.size(); ++device) {
-      if (inputs[device].size() != arrays) {
+      if (inputs[device].size() > arrays) {
         return tl::unexpected(
             Stop::invalid(fmt::format("device {} has {} inputs, but the entry computation takes {}",
                                       device, inputs[device].size(), arrays)));
@@ -93,10 +95,17 @@ class Simulation {
       size_t next = 0;
       for (size_t i = 0; i < leaves.size(); ++i) {
         if (leaves[i]->is_token()) continue;
+        if (next == inputs[device].size()) {
+          return tl::unexpected(Stop::invalid(
+              fmt::format("device {} has {} inputs, but the entry computation takes {}: there is "
+                          "none for {}, {}",
+                          device, inputs[device].size(), arrays, parameter_of[i],
+                          to_string(leaves[i], false))));
+        }
         const HostTensor& tensor = inputs[device][next++];
         if (std::string wrong = tensor_misfit(tensor, leaves[i]); !wrong.empty()) {
-          return tl::unexpected(Stop::invalid(fmt::format("input of parameter {} on device {}: {}",
-                                                          parameter_of[i], device, wrong)));
+          return tl::unexpected(Stop::invalid(
+              fmt::format("input of {} on device {}: {}", parameter_of[i], device, wrong)));
         }
         Buffer& buffer = wrapped[tensor.data.get()];
         if (!buffer.is_set() || buffer.size() != tensor.bytes) {

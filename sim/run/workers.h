@@ -73,4 +73,23 @@ class Workers {
   bool stopping_ = false;
 };
 
+/// For bodies with much to do in one unit: looks at the clock now and then.
+class LateCheck {
+ public:
+  explicit LateCheck(Workers& workers) : workers_(workers) {}
+  /// Whether the body should give up, to be asked after so many more operations.
+  bool operator()(int64_t operations) {
+    done_ += operations;
+    if (done_ < kOperations) return false;
+    done_ = 0;
+    return workers_.is_late();
+  }
+
+ private:
+  static constexpr int64_t kOperations = int64_t{1} << 20;
+
+  Workers& workers_;
+  int64_t done_ = 0;
+};
+
 }  // namespace minihlo

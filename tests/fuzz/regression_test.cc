@@ -1,6 +1,7 @@
 // Inputs of fuzzing that once went wrong: data/fuzz/TARGET/NAME.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "tests/fuzz/targets.h"
@@ -23,6 +24,38 @@ TEST_CASE("fuzzing: inputs that once went wrong do no more") {
     }
   }
   CHECK(count > 0);
+}
+
+// Files of tensors are small, and most changes are noticed: the target finds its way by chance.
+TEST_CASE("fuzzing: files of tensors that are changed at random") {
+  uint64_t random = 1;
+  auto below = [&](size_t count) {
+    random = random * 6364136223846793005U + 1442695040888963407U;
+    return static_cast<size_t>(random >> 33) % count;
+  };
+  for (const auto& entry : fs::directory_iterator(testing::data_file("tensors"))) {
+    CAPTURE(entry.path().string());
+    const std::string whole = testing::read_file(entry.path());
+    CHECK(tensors(whole) == "");
+    for (int round = 0; round < 400; ++round) {
+      CAPTURE(round);
+      std::string changed = whole;
+      for (size_t count = 1 + below(3); count > 0; --count) {
+        const size_t at = below(changed.size()), length = below(8);
+        switch (below(3)) {
+          case 0:
+            changed[at] = static_cast<char>(below(256));
+            break;
+          case 1:
+            changed.erase(at, std::min(length, changed.size() - 1));
+            break;
+          default:
+            changed.insert(at, whole.substr(below(whole.size()), length));
+        }
+      }
+      CHECK(tensors(changed) == "");
+    }
+  }
 }
 
 }  // namespace

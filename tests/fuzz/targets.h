@@ -17,6 +17,8 @@ std::string text(std::string_view input);
 std::string json(std::string_view input);
 /// Protobuf's wire format, good or bad: read without harm, and refused with a message.
 std::string proto(std::string_view input);
+/// A file of tensors, good or bad. What is read must be written and read again alike.
+std::string tensors(std::string_view input);
 /// The decisions of the generator of modules: what it makes must be valid, and kept by all forms.
 std::string structure(std::string_view input);
 
@@ -29,10 +31,8 @@ struct Target {
   std::string (*run)(std::string_view input);
 };
 inline constexpr Target kTargets[] = {
-    {"text", text},
-    {"json", json},
-    {"proto", proto},
-    {"structure", structure},
+    {"text", text},       {"json", json},           {"proto", proto},
+    {"tensors", tensors}, {"structure", structure},
 };
 
 }  // namespace minihlo::fuzz

@@ -15,6 +15,7 @@ struct Plan {
   std::vector<Buffer> operands, results;
   int64_t features, inner, outer;
   double epsilon;
+  Workers* workers;
 
   double operand(size_t i, int64_t at) const {
     return load_complex(type, operands[i].data(), operands[i].is_splat() ? 0 : at).real();
@@ -23,11 +24,12 @@ struct Plan {
     store_complex(type, value, Buffer(results[i]).mutable_data(), at);
   }
   int64_t count() const { return outer * inner; }
-  // Calls body with the place of each element of a feature.
+  // Calls body with the place of each element of a feature, while there is time.
   template <class Body>
   void for_each(int64_t feature, const Body& body) const {
+    LateCheck is_late(*workers);
     for (int64_t o = 0; o < outer; ++o) {
-      for (int64_t i = 0; i < inner; ++i) body((o * features + feature) * inner + i);
+      for (int64_t i = 0; i < inner && !is_late(8); ++i) body((o * features + feature) * inner + i);
     }
   }
 };
@@ -86,7 +88,8 @@ KernelResult batch_norm(KernelCall& call, void (*body)(const Plan&, int64_t)) {
             shape->dims()[axis],
             row_major_strides(shape->dims())[axis],
             1,
-            call.instruction.get(attr::epsilon)};
+            call.instruction.get(attr::epsilon),
+            &call.context.workers};
   for (size_t i = 0; i < axis; ++i) plan.outer *= shape->dims()[i];
   for (size_t i = 0; i < call.operands.size(); ++i) {
     if (call.operand_shape(i)->element_type() != plan.type) {

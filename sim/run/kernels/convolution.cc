@@ -64,8 +64,9 @@ struct Plan {
 // Some result positions of one group, as many as a tile has rows.
 class Strip {
  public:
-  explicit Strip(const Plan& plan)
+  Strip(const Plan& plan, Workers& workers)
       : plan_(plan),
+        is_late_(workers),
         rank_(plan.windows.rank()),
         batch_of_(static_cast<size_t>(plan.tile.rows)),
         outputs_(static_cast<size_t>(plan.tile.rows) * rank_),
@@ -103,6 +104,7 @@ class Strip {
   // Whether all rows meet the operand at the same positions of the window.
   bool all_alike(int64_t rows) {
     for (int64_t p = 0; p < plan_.windows.position_count(); ++p) {
+      if (is_late_(4 * rows)) return false;
       plan_.windows.position_index(p, position_.data());
       bool meets = plan_.windows.element(output(0), position_.data()) >= 0;
       for (int64_t r = 1; r < rows; ++r) {
@@ -145,6 +147,7 @@ class Strip {
       count = 0;
     };
     for (int64_t p = 0; p < plan_.windows.position_count(); ++p) {
+      if (is_late_((end - begin) * plan_.depth * plan_.column_blocks)) break;
       plan_.windows.position_index(p, position_.data());
       bool meets = true;
       for (int64_t r = begin; r < end && meets; ++r) {
@@ -182,6 +185,7 @@ class Strip {
   }
 
   const Plan& plan_;
+  LateCheck is_late_;
   size_t rank_;
   std::vector<int64_t> batch_of_, outputs_, position_;
   std::vector<int64_t> features_;
@@ -309,8 +313,9 @@ KernelResult convolution_kernel(KernelCall& call) {
   const int64_t work = std::min(plan.term_count() + 1, int64_t{1} << 30) *
                        std::min(plan.column_blocks * tile.columns * tile.rows, int64_t{1} << 30);
   call.add(strips * groups, work,
-           [plan = std::move(plan), strips, items](int64_t begin, int64_t end) {
-             Strip strip(plan);
+           [plan = std::move(plan), strips, items, &workers = call.context.workers](int64_t begin,
+                                                                                    int64_t end) {
+             Strip strip(plan, workers);
              for (int64_t i = begin; i < end; ++i) {
                const int64_t first = i % strips * plan.tile.rows;
                strip.run(i / strips, first, std::min(plan.tile.rows, items - first));

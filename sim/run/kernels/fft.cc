@@ -15,21 +15,25 @@ namespace {
 
 using Number = std::complex<double>;
 
-// Transforms of one length, by Cooley and Tukey over the prime factors.
+// Transforms of one length, by Cooley and Tukey over the prime factors. What is unfinished when
+// time is out has no particular values.
 class Transform {
  public:
-  Transform(int64_t size, bool inverse) : size_(size), roots_(static_cast<size_t>(size)) {
+  Transform(int64_t size, bool inverse, Workers& workers)
+      : size_(size), roots_(static_cast<size_t>(size)), is_late_(workers) {
     const double sign = inverse ? 1 : -1;
-    for (int64_t k = 0; k < size; ++k) {
+    for (int64_t k = 0; k < size && !is_late_(16); ++k) {
       // Angles beyond an eighth of a turn lose digits, but no more than one.
       const double angle =
           2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(size);
       roots_[static_cast<size_t>(k)] = {std::cos(angle), sign * std::sin(angle)};
     }
+    has_given_up_ = workers.is_late();
   }
 
   /// `values`, `stride` apart, in place.
   void run(Number* values, int64_t stride) {
+    if (has_given_up_) return;
     in_.resize(roots_.size());
     out_.resize(roots_.size());
     for (int64_t i = 0; i < size_; ++i) in_[static_cast<size_t>(i)] = values[i * stride];
@@ -47,12 +51,13 @@ class Transform {
     int64_t factor = 2;
     while (n % factor != 0) factor = factor * factor > n ? n : factor + 1;
     const int64_t part = n / factor;
-    for (int64_t f = 0; f < factor; ++f) {
+    for (int64_t f = 0; f < factor && !has_given_up_; ++f) {
       step(in + f * stride, stride * factor, out + f * part, part);
     }
     std::vector<Number> mixed(static_cast<size_t>(n));
     const int64_t turn = size_ / n;
-    for (int64_t k = 0; k < n; ++k) {
+    for (int64_t k = 0; k < n && !has_given_up_; ++k) {
+      has_given_up_ = is_late_(factor * 4);
       Number sum = out[k % part];
       for (int64_t f = 1; f < factor; ++f) {
         const int64_t power = k * f % n * turn;
@@ -65,6 +70,8 @@ class Transform {
 
   int64_t size_;
   std::vector<Number> roots_, in_, out_;
+  LateCheck is_late_;
+  bool has_given_up_ = false;
 };
 
 struct Plan {
@@ -76,7 +83,7 @@ struct Plan {
   int64_t rows;                     // of one batch item: the other lengths
 };
 
-void transform_item(const Plan& plan, int64_t item) {
+void transform_item(const Plan& plan, int64_t item, Workers& workers) {
   const bool inverse = plan.kind == FftType::kIfft || plan.kind == FftType::kIrfft;
   const int64_t last = plan.lengths.back();
   Number* work =
@@ -95,7 +102,7 @@ void transform_item(const Plan& plan, int64_t item) {
     int64_t stride = last;
     for (size_t axis = plan.lengths.size() - 1; axis-- > 0;) {
       const int64_t size = plan.lengths[axis];
-      Transform transform(size, inverse);
+      Transform transform(size, inverse, workers);
       for (int64_t i = 0; i < plan.rows * last / size; ++i) {
         transform.run(work + i / stride * stride * size + i % stride, stride);
       }
@@ -103,7 +110,7 @@ void transform_item(const Plan& plan, int64_t item) {
     }
   };
   auto along_last = [&] {
-    Transform transform(last, inverse);
+    Transform transform(last, inverse, workers);
     for (int64_t r = 0; r < plan.rows; ++r) transform.run(work + r * last, 1);
   };
   if (plan.kind == FftType::kIrfft) {
@@ -170,8 +177,9 @@ KernelResult fft_kernel(KernelCall& call) {
   if (!scratch) return tl::unexpected(std::move(scratch.error()));
   plan.scratch = *std::move(scratch);
   const int64_t cost = plan.rows * plan.lengths.back() * 64;
-  call.add(items, cost, [plan = std::move(plan)](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) transform_item(plan, i);
+  Workers& workers = call.context.workers;
+  call.add(items, cost, [plan = std::move(plan), &workers](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) transform_item(plan, i, workers);
   });
   return {};
 }

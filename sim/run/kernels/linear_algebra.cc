@@ -30,7 +30,8 @@ struct Matrix {
 
 // L with L L^H = A, from A's lower triangle, or U with U^H U = A from its upper one. The other
 // triangle is zero. All NaN where A is not positive definite.
-void factor(const Matrix& a, int64_t n, bool lower, Number* l, std::byte* result) {
+void factor(const Matrix& a, int64_t n, bool lower, Number* l, std::byte* result,
+            LateCheck& is_late) {
   std::fill(l, l + n * n, Number(0));
   auto at = [&](int64_t i, int64_t j) -> Number& { return l[i * n + j]; };
   bool good = true;
@@ -43,6 +44,7 @@ void factor(const Matrix& a, int64_t n, bool lower, Number* l, std::byte* result
     for (int64_t i = j + 1; i < n && good; ++i) {
       Number sum = lower ? a.at(i, j) : std::conj(a.at(j, i));
       for (int64_t k = 0; k < j; ++k) sum -= at(i, k) * std::conj(at(j, k));
+      if (is_late(j)) return;
       at(i, j) = sum / root;
     }
   }
@@ -57,7 +59,8 @@ void factor(const Matrix& a, int64_t n, bool lower, Number* l, std::byte* result
 }
 
 // x with op(a) x = b: rows from the side on which op(a) has its only element.
-void solve(const Matrix& a, bool lower, bool unit, int64_t n, std::vector<Number>& x) {
+void solve(const Matrix& a, bool lower, bool unit, int64_t n, std::vector<Number>& x,
+           LateCheck& is_late) {
   for (int64_t step = 0; step < n; ++step) {
     const int64_t i = lower ? step : n - 1 - step;
     Number sum = x[static_cast<size_t>(i)];
@@ -65,6 +68,7 @@ void solve(const Matrix& a, bool lower, bool unit, int64_t n, std::vector<Number
       sum -= a.at(i, k) * x[static_cast<size_t>(k)];
     }
     x[static_cast<size_t>(i)] = unit ? sum : sum / a.at(i, i);
+    if (is_late(8 * (lower ? i : n - i))) return;
   }
 }
 
@@ -88,11 +92,13 @@ KernelResult cholesky_kernel(KernelCall& call) {
   auto work = call.allocate(work_bytes);
   if (!work) return tl::unexpected(std::move(work.error()));
   call.add(shape->element_count() / (n * n), n * n * std::min(n, int64_t{1} << 20),
-           [=, from = *operand, to = *result, work = *work](int64_t begin, int64_t end) {
+           [=, from = *operand, to = *result, work = *work, &workers = call.context.workers](
+               int64_t begin, int64_t end) {
+             LateCheck is_late(workers);
              auto* numbers = reinterpret_cast<Number*>(Buffer(work).mutable_data());
              for (int64_t i = begin; i < end; ++i) {
                factor({shape->element_type(), from.data() + i * bytes, n}, n, lower,
-                      numbers + i * n * n, Buffer(to).mutable_data() + i * bytes);
+                      numbers + i * n * n, Buffer(to).mutable_data() + i * bytes, is_late);
              }
            });
   return {};
@@ -122,7 +128,9 @@ KernelResult triangular_solve_kernel(KernelCall& call) {
   const int64_t a_bytes = n * n * info(shape->element_type()).bytes;
   const int64_t b_bytes = rows * columns * info(shape->element_type()).bytes;
   call.add(shape->element_count() / (rows * columns) * systems, n * n,
-           [=, a = *a, b = *b, to = *result](int64_t begin, int64_t end) {
+           [=, a = *a, b = *b, to = *result, &workers = call.context.workers](int64_t begin,
+                                                                              int64_t end) {
+             LateCheck is_late(workers);
              std::vector<Number> x(static_cast<size_t>(n));
              for (int64_t i = begin; i < end; ++i) {
                const int64_t batch = i / systems, system = i % systems;
@@ -135,7 +143,7 @@ KernelResult triangular_solve_kernel(KernelCall& call) {
                  x[static_cast<size_t>(k)] =
                      load_complex(shape->element_type(), b.data() + batch * b_bytes, place(k));
                }
-               solve(matrix, lower, unit, n, x);
+               solve(matrix, lower, unit, n, x, is_late);
                for (int64_t k = 0; k < n; ++k) {
                  store_complex(shape->element_type(), x[static_cast<size_t>(k)],
                                Buffer(to).mutable_data() + batch * b_bytes, place(k));

@@ -31,7 +31,8 @@ struct Merge {
 
 class RowSorter {
  public:
-  RowSorter(const Plan& plan, Workers& workers) : plan_(plan), workers_(workers), keep_(kBatch) {
+  RowSorter(const Plan& plan, Workers& workers)
+      : plan_(plan), workers_(workers), is_late_(workers), keep_(kBatch) {
     for (int64_t width : plan.widths) {
       for (int side = 0; side < 2; ++side) {
         gathered_.emplace_back(kBatch * static_cast<size_t>(width));
@@ -58,6 +59,8 @@ class RowSorter {
       }
       run_merges();
     }
+    // Orders that are unfinished may hold anything.
+    if (workers_.is_late()) return;
     for (int64_t row = begin; row < end; ++row) place(row, order(row, from));
   }
 
@@ -80,6 +83,7 @@ class RowSorter {
         return true;
       });
       if (merges_.empty()) return;
+      if (is_late_(static_cast<int64_t>(merges_.size() * 16))) return merges_.clear();
       for (size_t k = 0; k < plan_.arrays.size(); ++k) {
         const int64_t width = plan_.widths[k];
         const std::byte* from = plan_.arrays[k].data();
@@ -110,7 +114,7 @@ class RowSorter {
       const int64_t width = plan_.widths[k];
       const std::byte* from = plan_.arrays[k].data();
       std::byte* to = Buffer(plan_.results[k]).mutable_data();
-      for (int64_t i = 0; i < plan_.size; ++i) {
+      for (int64_t i = 0; i < plan_.size && !is_late_(16); ++i) {
         std::memcpy(to + (base(row) + i * plan_.stride) * width,
                     from + (base(row) + order[i] * plan_.stride) * width,
                     static_cast<size_t>(width));
@@ -120,6 +124,7 @@ class RowSorter {
 
   const Plan& plan_;
   Workers& workers_;
+  LateCheck is_late_;
   std::vector<std::vector<std::byte>> gathered_;  // right and left element of each operand
   std::vector<const std::byte*> parameters_;
   std::vector<int64_t> steps_;

@@ -38,14 +38,20 @@ auto order_key(T value) {
   }
 }
 
+// Thrown out of the library's algorithm when time is out.
+struct OutOfTime {};
+
 template <class T>
 void top_rows(const std::byte* from, int64_t columns, int64_t k, bool largest, int64_t begin,
-              int64_t end, int32_t* orders, std::byte* values, std::byte* places) {
+              int64_t end, int32_t* orders, std::byte* values, std::byte* places,
+              Workers& workers) {
+  LateCheck is_late(workers);
   for (int64_t row = begin; row < end; ++row) {
     int32_t* order = orders + row * columns;
     const T* data = reinterpret_cast<const T*>(from) + row * columns;
     std::iota(order, order + columns, 0);
     std::partial_sort(order, order + k, order + columns, [&](int32_t a, int32_t b) {
+      if (is_late(8)) throw OutOfTime();
       auto x = order_key(data[a]), y = order_key(data[b]);
       if (x != y) return largest ? x > y : x < y;
       return a < b;
@@ -80,19 +86,23 @@ KernelResult topk_kernel(KernelCall& call) {
   }
   auto orders = call.allocate(order_bytes);
   if (!orders) return tl::unexpected(std::move(orders.error()));
-  call.add(operand->element_count() / columns, columns * 16,
-           [=, data = *data, k = shape->element(0)->dims().back(),
-            largest = call.instruction.get(attr::largest), orders = *orders,
-            values = call.results[0], places = call.results[1]](int64_t begin, int64_t end) {
-             dispatch(operand->element_type(), [&]<class T>(std::type_identity<T>) {
-               if constexpr (!std::is_same_v<T, std::complex<float>> &&
-                             !std::is_same_v<T, std::complex<double>>) {
-                 top_rows<T>(data.data(), columns, k, largest, begin, end,
-                             reinterpret_cast<int32_t*>(Buffer(orders).mutable_data()),
-                             Buffer(values).mutable_data(), Buffer(places).mutable_data());
-               }
-             });
-           });
+  call.add(
+      operand->element_count() / columns, columns * 16,
+      [=, data = *data, k = shape->element(0)->dims().back(),
+       largest = call.instruction.get(attr::largest), orders = *orders, values = call.results[0],
+       places = call.results[1], &workers = call.context.workers](int64_t begin, int64_t end) {
+        dispatch(operand->element_type(), [&]<class T>(std::type_identity<T>) {
+          if constexpr (!std::is_same_v<T, std::complex<float>> &&
+                        !std::is_same_v<T, std::complex<double>>) {
+            try {
+              top_rows<T>(data.data(), columns, k, largest, begin, end,
+                          reinterpret_cast<int32_t*>(Buffer(orders).mutable_data()),
+                          Buffer(values).mutable_data(), Buffer(places).mutable_data(), workers);
+            } catch (const OutOfTime&) {
+            }
+          }
+        });
+      });
   return {};
 }
 
