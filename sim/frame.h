@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -28,6 +29,9 @@ struct Frame {
   Val state;
   bool testing = false;
   int64_t trips = 0;
+  // The value of the step before, where somebody wants to see what instructions make.
+  bool is_watched = false;
+  std::optional<Val> made;
   // For reports: the conditional's branch that this is.
   const Instruction* caller = nullptr;
   int branch = -1;
@@ -91,6 +95,7 @@ struct Frame {
   void store(Val value) {
     const Plan::Step& done = at();
     ++next;
+    if (is_watched) made = value;
     values[done.instruction->number()] = std::move(value);
     for (uint32_t number : done.released) values[number] = Val{};
   }

@@ -15,6 +15,7 @@ struct Stop {
     kMemory,       // more than --max-memory
     kSteps,        // more than --max-steps
     kTime,         // more than --timeout
+    kNan,          // an instruction makes a NaN (--check-nan)
   };
 
   Kind kind = Kind::kInvalid;

@@ -77,12 +77,20 @@ class WalkRun {
     frame.arguments = std::move(arguments);
     frame.caller = caller;
     frame.branch = branch;
+    frame.is_watched = domain_.is_watched();
     strand.frames.push_back(std::move(frame));
   }
 
   std::optional<Stop> step(size_t index) {
     Strand<Array>& strand = strands_[index];
     Frame<Array>& frame = strand.frames.back();
+    if (frame.made) {
+      const Instruction& last = *frame.plan->steps[frame.next - 1].instruction;
+      if (std::optional<Stop> stop = domain_.observe(last, *frame.made, strand.devices)) {
+        return stop;
+      }
+      frame.made.reset();
+    }
     if (frame.is_done()) {
       return finish_frame(index, std::move(frame.value_of(*frame.computation->root())));
     }

@@ -43,6 +43,9 @@ namespace minihlo {
 //       what a cluster's outputs are, from its inputs
 //   expected<std::vector<Array>, Stop> collective(const Instruction&, std::span<const Array>,
 //                                                 const Gathering&)
+//   bool is_watched()                           whether values are to be shown when they are made
+//   std::optional<Stop> observe(const Instruction&, const Value<Array>&,
+//                               std::span<const int> devices)
 //   std::optional<std::vector<int64_t>> known(const Array&)
 //       the integer or truth value on each device, or one for all; nothing: not known
 //   std::optional<expected<Value<Array>, Stop>> loop(Walker&, const Instruction& loop,

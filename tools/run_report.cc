@@ -71,6 +71,7 @@ ExitCode exit_code(Stop::Kind kind) {
   switch (kind) {
     case Stop::Kind::kDeadlock:
     case Stop::Kind::kMismatch:
+    case Stop::Kind::kNan:
       return ExitCode::kDiffers;
     case Stop::Kind::kUnsupported:
       return ExitCode::kUnsupported;
@@ -93,6 +94,8 @@ std::string_view kind_text(Stop::Kind kind) {
       return "deadlock";
     case Stop::Kind::kMismatch:
       return "mismatch";
+    case Stop::Kind::kNan:
+      return "nan";
     case Stop::Kind::kMemory:
       return "memory";
     case Stop::Kind::kSteps:

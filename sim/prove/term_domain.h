@@ -39,6 +39,10 @@ class TermDomain {
   // What the walker asks for (sim/walker.h).
   static bool is_set(const Array& array) { return array.is_set(); }
   static int64_t cluster_elements() { return Plans::kNoClusters; }
+  static bool is_watched() { return false; }
+  static std::optional<Stop> observe(const Instruction&, const Val&, std::span<const int>) {
+    return std::nullopt;
+  }
   static Array select(const Array& array, std::span<const int> positions) {
     return array.select(positions);
   }

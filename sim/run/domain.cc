@@ -8,6 +8,7 @@
 
 #include "ir/numbers.h"
 #include "sim/run/distinct.h"
+#include "sim/run/host_tensor.h"
 
 namespace minihlo {
 
@@ -226,6 +227,28 @@ BufferDomain::Leaves BufferDomain::apply_cluster(const Cluster& cluster,
   std::vector<Array> outputs;
   for (size_t output : compiled.outputs()) outputs.push_back(values[output]);
   return outputs;
+}
+
+std::optional<Stop> BufferDomain::observe(const Instruction& instruction, const Value<Array>& value,
+                                          std::span<const int> devices) {
+  if (!context_.observer->watches(instruction)) return std::nullopt;
+  std::vector<Array> arrays;
+  append_leaves(value, arrays);
+  std::vector<const Shape*> shapes = leaf_shapes(instruction.shape());
+  std::vector<std::vector<HostTensor>> leaves(arrays.size());
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    std::unordered_map<const void*, HostTensor> made;
+    for (const Buffer& buffer : arrays[i].kept()) {
+      HostTensor& tensor = made[buffer.identity()];
+      if (!tensor.data) {
+        auto fresh = host_tensor(instruction, context_, shapes[i], buffer);
+        if (!fresh) return std::move(fresh.error());
+        tensor = *std::move(fresh);
+      }
+      leaves[i].push_back(tensor);
+    }
+  }
+  return context_.observer->observe({instruction, devices, leaves});
 }
 
 tl::expected<Array, Stop> BufferDomain::device_ids(const Instruction& instruction,

@@ -43,7 +43,12 @@ class BufferDomain {
 
   Leaves apply(const Instruction& instruction, std::span<Operand<Array>> operands,
                std::span<const int> devices);
-  int64_t cluster_elements() const { return context_.cluster_elements; }
+  int64_t cluster_elements() const {
+    return is_watched() ? Plans::kNoClusters : context_.cluster_elements;
+  }
+  bool is_watched() const { return context_.observer != nullptr; }
+  std::optional<Stop> observe(const Instruction& instruction, const Value<Array>& value,
+                              std::span<const int> devices);
   Leaves apply_cluster(const Cluster& cluster, std::span<Operand<Array>> inputs,
                        std::span<const int> devices);
   Leaves collective(const Instruction& instruction, std::span<const Array> operands,

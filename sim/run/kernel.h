@@ -18,6 +18,7 @@
 #include "ir/instruction.h"
 #include "ir/semantics/movement.h"
 #include "sim/run/buffer.h"
+#include "sim/run/observer.h"
 #include "sim/run/scalar_program.h"
 #include "sim/run/workers.h"
 #include "sim/stop.h"
@@ -49,6 +50,7 @@ struct RunContext {
   std::span<const CustomCallRule> custom_calls = {};
   bool pure = false;             // see RunOptions
   bool has_dynamic = false;      // whether there are values whose sizes only run time knows
+  Observer* observer = nullptr;
 };
 
 using KernelResult = tl::expected<void, Stop>;

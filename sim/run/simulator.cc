@@ -29,15 +29,16 @@ class Simulation {
       : module_(module),
         mesh_(mesh),
         options_(options),
-        context_{
-            BufferPool::make(options.max_memory > 0 ? options.max_memory : default_max_memory()),
-            Workers(options.threads, options.deadline),
-            {},
-            options.elided,
-            options.seed,
-            options.cluster_elements,
-            options.custom_calls,
-            options.pure} {
+        context_{.pool = BufferPool::make(options.max_memory > 0 ? options.max_memory
+                                                                 : default_max_memory()),
+                 .workers = Workers(options.threads, options.deadline),
+                 .programs = {},
+                 .elided = options.elided,
+                 .seed = options.seed,
+                 .cluster_elements = options.cluster_elements,
+                 .custom_calls = options.custom_calls,
+                 .pure = options.pure,
+                 .observer = options.observer} {
     context_.programs.set_fallback([this](const Computation& computation) {
       return walked_program(computation, context_, {options_.max_steps, options_.deadline});
     });

@@ -36,6 +36,8 @@ struct RunOptions {
   int64_t cluster_elements = 4096;
   /// For custom-calls whose meaning is not known; the last that fits counts, a name before `*`.
   std::vector<CustomCallRule> custom_calls;
+  /// Sees what instructions make, one by one; null: nobody.
+  Observer* observer = nullptr;
 };
 
 struct RunStats {
