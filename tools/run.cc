@@ -10,6 +10,8 @@
 
 #include "ir/semantics/custom_calls.h"
 #include "ir/verifier.h"
+#include "sim/cost/memory.h"
+#include "sim/run/observer.h"
 #include "sim/run/simulator.h"
 #include "tools/case_run.h"
 #include "tools/command.h"
@@ -21,6 +23,7 @@
 #include "tools/run_data.h"
 #include "tools/run_output.h"
 #include "tools/run_report.h"
+#include "tools/trace.h"
 
 namespace minihlo {
 namespace {
@@ -92,7 +95,12 @@ class Run : public Command {
     arguments.option("--custom-call", "NAME=DOES", custom_calls_,
                      "what custom-calls give whose target NAME is not known (*: all): identity,"
                      " zero or fail");
-    arguments.flag("--stats", stats_, "print peak memory, steps and time");
+    arguments.option("--trace", "LIST", trace_,
+                     "print what instructions make on the --devices, as they make it: names, "
+                     "FIRST..LAST of a computation, *");
+    arguments.flag("--check-nan", check_nan_,
+                   "stop at the first instruction that makes a NaN of operands without any");
+    arguments.flag("--stats", stats_, "print peak memory, predicted and taken, steps and time");
     arguments.size("--max-memory", "SIZE", options_.max_memory,
                    "bytes that values may take (default: four fifths of the machine's)");
     arguments.option("--max-steps", "N", options_.max_steps,
@@ -187,6 +195,23 @@ class Run : public Command {
       }
       options_.infeed = *std::move(fed->front().inputs);
     }
+    Observers observers;
+    Json traced = Json::array();
+    if (check_nan_) observers.add(std::make_unique<NanCheck>(*mesh));
+    if (!trace_.empty()) {
+      auto trace = Trace::make(*module, trace_, *kept, [&](const Trace::Entry& entry) {
+        if (json_) {
+          traced.push(trace_json(entry, full_));
+        } else {
+          print_stdout(trace_text(*mesh, entry, full_));
+        }
+      });
+      if (!trace) return invalid("--trace: " + trace.error());
+      observers.add(*std::move(trace));
+    }
+    if (!observers.empty()) options_.observer = &observers;
+    tl::expected<MemoryPrediction, Stop> prediction = tl::unexpected(Stop{});
+    if (stats_) prediction = predict_memory(*module, *mesh, options_.cluster_elements);
     tl::expected<RunResult, Stop> result = tl::unexpected(Stop{});
     if (inputs) {
       result = simulate(*module, *mesh, *inputs, options_);
@@ -212,14 +237,15 @@ class Run : public Command {
       if (!write_output(outfeed_, print_case(given))) return ExitCode::kInvalid;
     }
     if (json_) {
-      print_json(*mesh, *result, *kept, difference);
+      print_json(*mesh, *result, *kept, difference, prediction, std::move(traced));
     } else if (output_.empty()) {
       print_stdout(outputs_text(*mesh, *result, *kept, full_));
     }
     if (stats_ && !json_) {
       auto* print = output_ == "-" ? print_stderr : print_stdout;
-      print(fmt::format("peak memory {} bytes ({}), {} steps, {:.6f} s\n",
+      print(fmt::format("peak memory {} bytes ({}){}, {} steps, {:.6f} s\n",
                         result->stats.peak_memory, bytes_text(result->stats.peak_memory),
+                        prediction ? fmt::format(", predicted {}", prediction->peak) : "",
                         result->stats.steps, result->stats.seconds));
     }
     if (difference.text.empty()) return ExitCode::kOk;
@@ -340,7 +366,8 @@ class Run : public Command {
   }
 
   void print_json(const Mesh& mesh, const RunResult& result, std::span<const int> kept,
-                  const OutputDifference& difference) const {
+                  const OutputDifference& difference,
+                  const tl::expected<MemoryPrediction, Stop>& prediction, Json traced) const {
     const bool is_same = difference.text.empty();
     Json object = Json::object();
     object.set("status", is_same ? "ok" : "differs");
@@ -349,7 +376,12 @@ class Run : public Command {
     if (!expect_.empty()) object.set("expected", is_same);
     if (!is_same) object.set("difference", difference.text);
     if (difference.outputs > 0) object.set("first_difference", difference_json(difference));
-    if (stats_) object.set("stats", stats_json(result.stats));
+    if (stats_) {
+      Json stats = stats_json(result.stats);
+      if (prediction) stats.set("predicted_peak_memory", prediction->peak);
+      object.set("stats", std::move(stats));
+    }
+    if (!trace_.empty()) object.set("trace", std::move(traced));
     object.set("devices",
                outputs_json(result, output_.empty() ? kept : std::span<const int>(), full_));
     print_document(object);
@@ -359,10 +391,10 @@ class Run : public Command {
   bool case_mode_ = false;
   int64_t replicas_ = 0, partitions_ = 0;
   std::vector<std::string> input_, expect_;
-  std::string output_, devices_, elided_, tolerance_, infeed_, outfeed_;
+  std::string output_, devices_, elided_, tolerance_, infeed_, outfeed_, trace_;
   int64_t ulp_ = -1;
   uint64_t seed_ = 0;
-  bool full_ = false, stats_ = false, json_ = false;
+  bool full_ = false, stats_ = false, json_ = false, check_nan_ = false;
   double timeout_ = 0;
   int64_t threads_ = 0;
   RunOptions options_;

@@ -123,6 +123,21 @@ std::string outputs_text(const Mesh& mesh, const RunResult& result, std::span<co
   return out;
 }
 
+Json tensor_json(const HostTensor& tensor, bool in_full) {
+  Json result = Json::object();
+  result.set("dtype", to_string(tensor.type));
+  Json dims = Json::array();
+  for (int64_t dim : tensor.dims) dims.push(dim);
+  result.set("dims", std::move(dims));
+  Json values = Json::array();
+  const int64_t count = tensor.element_count();
+  const int64_t shown = in_full ? count : std::min(count, kMaxJsonValues);
+  for (int64_t i = 0; i < shown; ++i) values.push(element_text(tensor, i));
+  result.set("values", std::move(values));
+  if (shown < count) result.set("left_out", count - shown);
+  return result;
+}
+
 Json outputs_json(const RunResult& result, std::span<const int> devices, bool in_full) {
   Json list = Json::array();
   for (const int device : devices) {
@@ -130,18 +145,7 @@ Json outputs_json(const RunResult& result, std::span<const int> devices, bool in
     entry.set("device", device);
     Json outputs = Json::array();
     for (const HostTensor& tensor : result.outputs[static_cast<size_t>(device)]) {
-      Json leaf = Json::object();
-      leaf.set("dtype", to_string(tensor.type));
-      Json dims = Json::array();
-      for (int64_t dim : tensor.dims) dims.push(dim);
-      leaf.set("dims", std::move(dims));
-      Json values = Json::array();
-      const int64_t count = tensor.element_count();
-      const int64_t shown = in_full ? count : std::min(count, kMaxJsonValues);
-      for (int64_t i = 0; i < shown; ++i) values.push(element_text(tensor, i));
-      leaf.set("values", std::move(values));
-      if (shown < count) leaf.set("left_out", count - shown);
-      outputs.push(std::move(leaf));
+      outputs.push(tensor_json(tensor, in_full));
     }
     entry.set("outputs", std::move(outputs));
     list.push(std::move(entry));

@@ -25,6 +25,9 @@ std::string outputs_text(const Mesh& mesh, const RunResult& result, std::span<co
 /// how many are left out.
 Json outputs_json(const RunResult& result, std::span<const int> devices, bool in_full);
 
+/// An array of `outputs`.
+Json tensor_json(const HostTensor& tensor, bool in_full);
+
 Json stats_json(const RunStats& stats);
 
 }  // namespace minihlo

@@ -20,7 +20,7 @@ tl::expected<MemoryPrediction, Stop> predict_memory(const Module& module, const 
     for (const Shape* leaf : leaf_shapes(parameter->shape())) {
       std::vector<SizeBlock> values;
       for (size_t i = 0; i < devices.size() && leaf->is_array(); ++i) {
-        values.emplace_back(counter, block_bytes(leaf));
+        values.emplace_back(counter, block_bytes(leaf), SizeBlock::Owner::kOthers);
       }
       leaves.emplace_back(std::move(values));
     }

@@ -96,7 +96,7 @@ const SizeBlock* taken_over(std::span<const Operand<Array>> operands, size_t pos
     const Operand<Array>& operand = operands[i];
     if (!may[i] || !operand.last || !operand.array->is_set()) continue;
     const SizeBlock& block = (*operand.array)[position];
-    if (block.is_splat() || block.bytes() != bytes) continue;
+    if (!block.is_writable() || block.bytes() != bytes) continue;
     if (occurrences(*operand.array, block) == block.references()) return &block;
   }
   return nullptr;
@@ -138,7 +138,10 @@ SizeDomain::Leaves SizeDomain::apply(const Instruction& instruction,
           all_single = all_single && (operand(i).is_splat() ||
                                       instruction.operand(i)->shape()->element_count() == 1);
         }
-        if (all_single) return SizeBlock(counter_, kAlignment, true);
+        if (all_single) return SizeBlock(counter_, kAlignment).as_splat();
+      }
+      if (instruction.opcode() == Opcode::kConstant) {
+        return SizeBlock(counter_, block_bytes(shape), SizeBlock::Owner::kOthers);
       }
       const SizeBlock* over = taken_over(operands, position, block_bytes(shape), in_place);
       return over ? *over : SizeBlock(counter_, block_bytes(shape));

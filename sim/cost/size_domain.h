@@ -40,13 +40,16 @@ class SizeCounter {
 class SizeBlock {
  public:
   SizeBlock() = default;
-  SizeBlock(SizeCounter& counter, int64_t bytes, bool is_splat = false)
-      : counted_(std::make_shared<Counted>(counter, bytes)), is_splat_(is_splat) {}
+  enum class Owner : uint8_t { kRun, kOthers };
+  SizeBlock(SizeCounter& counter, int64_t bytes, Owner owner = Owner::kRun)
+      : counted_(std::make_shared<Counted>(counter, bytes, owner)) {}
 
   bool is_set() const { return counted_ != nullptr; }
   /// One element that stands for all.
   bool is_splat() const { return is_splat_; }
   int64_t bytes() const { return counted_->bytes; }
+  /// Memory of inputs and constants is never written.
+  bool is_writable() const { return counted_->owner == Owner::kRun && !is_splat_; }
   int64_t references() const { return counted_.use_count(); }
   const void* identity() const { return counted_.get(); }
   SizeBlock as_splat() const {
@@ -58,12 +61,15 @@ class SizeBlock {
 
  private:
   struct Counted {
-    Counted(SizeCounter& of, int64_t size) : counter(of), bytes(size) { counter.add(bytes); }
+    Counted(SizeCounter& of, int64_t size, Owner who) : counter(of), bytes(size), owner(who) {
+      counter.add(bytes);
+    }
     ~Counted() { counter.add(-bytes); }
     Counted(const Counted&) = delete;
     Counted& operator=(const Counted&) = delete;
     SizeCounter& counter;
     int64_t bytes;
+    Owner owner;
   };
 
   std::shared_ptr<Counted> counted_;

@@ -9,7 +9,7 @@
 
 #include "ir/numbers.h"
 #include "ir/row_major.h"
-#include "ir/semantics/groups.h"
+#include "ir/semantics/collective_forms.h"
 #include "sim/walk.h"
 
 namespace minihlo {
