@@ -28,7 +28,8 @@ std::string row_target(std::string_view target) {
   }
   if (target.starts_with(kNeuron)) {
     const size_t bar = target.rfind('_');
-    if (bar != target.npos && element_type_from(target.substr(bar + 1))) {
+    if (bar != target.npos &&
+        (element_type_from(target.substr(bar + 1)) || target.substr(bar + 1) == "UNKNOWNDTYPE")) {
       target = target.substr(0, bar);
     }
   }

@@ -40,6 +40,10 @@ enum class CustomCallMeaning : uint8_t {
   kSytrd,
   kGtsv,
   kSyevd,
+  kGesdd,
+  kGeev,
+  kGees,
+  kCollective,
 };
 
 struct CustomCallTarget {

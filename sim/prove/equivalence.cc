@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/semantics/wrapped_collectives.h"
 #include "sim/prove/element_terms.h"
 #include "sim/prove/module_terms.h"
 #include "sim/prove/refute.h"
@@ -316,7 +317,21 @@ int exit_code(Verdict verdict) {
 
 EquivalenceResult check_equivalence(const Module& before, const Module& after,
                                     const EquivalenceOptions& options) {
-  return Equivalence(before, after, options).run();
+  // Wrapped collectives are compared as what they are.
+  const Module* modules[] = {&before, &after};
+  std::unique_ptr<Module> unwrapped[2];
+  for (size_t i = 0; i < 2; ++i) {
+    auto made = unwrapped_collectives(*modules[i]);
+    if (!made) {
+      EquivalenceResult result;
+      result.verdict = Verdict::kInvalid;
+      result.reason = made.error();
+      return result;
+    }
+    unwrapped[i] = *std::move(made);
+    if (unwrapped[i]) modules[i] = unwrapped[i].get();
+  }
+  return Equivalence(*modules[0], *modules[1], options).run();
 }
 
 }  // namespace minihlo::prove

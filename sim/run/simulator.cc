@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "ir/semantics/wrapped_collectives.h"
 #include "sim/run/domain.h"
 #include "sim/run/element_walk.h"
 #include "sim/run/feeds.h"
@@ -166,7 +167,9 @@ class Simulation {
 tl::expected<RunResult, Stop> simulate(const Module& module, const Mesh& mesh, const Inputs& inputs,
                                        const RunOptions& options) {
   try {
-    return Simulation(module, mesh, options).run(inputs);
+    auto unwrapped = unwrapped_collectives(module);
+    if (!unwrapped) return tl::unexpected(Stop::invalid(std::move(unwrapped.error())));
+    return Simulation(*unwrapped ? **unwrapped : module, mesh, options).run(inputs);
   } catch (const std::bad_alloc&) {
     return tl::unexpected(Stop{Stop::Kind::kMemory, "the system has no more memory", {}});
   }

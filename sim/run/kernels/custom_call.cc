@@ -211,7 +211,12 @@ KernelResult custom_call_kernel(KernelCall& call) {
     case kSytrd:
     case kGtsv:
     case kSyevd:
+    case kGesdd:
+    case kGeev:
+    case kGees:
       return lapack_call(call, row->meaning);
+    case kCollective:  // a run is of the module without them
+      break;
   }
   return tl::unexpected(unsupported_call(call, "it is not supported in a run"));
 }

@@ -75,6 +75,16 @@ constexpr Routine kRoutines[] = {
      ""},
     {kSyevd, true, true, IN_ITS_TYPE(syevd), "A:Tnn > A:Tnn W:Rn I:I",  //
      "lower batch n", "A:Tnn > A:Tnn W:Rn I:I"},
+    {kGesdd, true, true, IN_ITS_TYPE(gesdd), "A:Tmn > A:Tmn S:Rk U:Tmu V:Tvn I:I",  //
+     "full vectors batch m n lwork", "A:Tmn > A:Tmn S:Rk U:Tmu V:Tvn I:I"},
+    {kGeev, true, false, IN_ITS_TYPE(geev), "A:Tnn > W:Rn V:Rn L:Cnn R:Cnn I:I",  //
+     "batch n jobvl jobvr", "A:Tnn > _ _ _ W:Rn V:Rn L:Cnn R:Cnn I:I"},
+    {kGeev, false, true, IN_ITS_TYPE(geev), "A:Tnn > W:Cn L:Cnn R:Cnn I:I",  //
+     "batch n jobvl jobvr", "A:Tnn > _ _ W:Cn L:Cnn R:Cnn I:I"},
+    {kGees, true, false, IN_ITS_TYPE(gees), "A:Tnn > A:Tnn Q:Tnn W:Rn V:Rn N:I I:I",  //
+     "batch n jobvs sort", "A:Tnn > A:Tnn W:Rn V:Rn Q:Tnn N:I I:I"},
+    {kGees, false, true, IN_ITS_TYPE(gees), "A:Tnn > A:Tnn Q:Tnn W:Cn N:I I:I",  //
+     "batch n jobvs sort", "A:Tnn > A:Tnn _ W:Cn Q:Tnn N:I I:I"},
 };
 
 // An array of the text above.
@@ -309,6 +319,14 @@ class LapackCall {
       return fmt::format("rows {} to {} of {}", o.low, o.high, n);
     }
     const int64_t across = sizes_.of_letter[o.side == 'L' ? 'm' : 'n'];
+    if (meaning_ == kGees && o.sort != 'N') return "eigenvalues are to be sorted";
+    if (meaning_ == kGesdd) {
+      const int64_t m = sizes_.of_letter['m'], u = sizes_.of_letter['u'], v = sizes_.of_letter['v'],
+                    k = std::min(m, n);
+      const bool all = u == m && v == n;
+      if (o.mode == 'O' || (!all && (u != k || v != k)))
+        return "U and V^H are not whole or leading";
+    }
     if (meaning_ == kTrsm && sizes_.of_letter['a'] != across) return "the matrices do not fit";
     if (meaning_ == kOrmqr && (sizes_.of_letter['q'] != across || sizes_.of_letter['r'] > across)) {
       return "the matrices do not fit";
@@ -326,6 +344,11 @@ class LapackCall {
     if (name == "side") o.side = value ? 'L' : 'R';
     if (name == "trans") o.trans = value == 1 ? 'T' : value == 2 ? 'C' : 'N';
     if (name == "unit") o.diag = value ? 'U' : 'N';
+    if (name == "vectors") o.mode = value ? 'S' : 'N';
+    if (name == "jobvl") o.left = static_cast<char>(value);
+    if (name == "jobvr") o.right = static_cast<char>(value);
+    if (name == "jobvs") o.mode = static_cast<char>(value);
+    if (name == "sort") o.sort = static_cast<char>(value);
     if (name == "low") o.low = value;
     if (name == "high") o.high = value;
   }

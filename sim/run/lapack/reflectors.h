@@ -22,6 +22,17 @@ RealOf<T> imag_part(const T& x) {
   return Eigen::numext::imag(x);
 }
 
+/// The largest real or imaginary part, in size; squares of numbers could overflow.
+template <class T>
+RealOf<T> largest_part(const Matrix<T>& matrix) {
+  RealOf<T> largest = 0;
+  for (int64_t i = 0; i < matrix.size(); ++i) {
+    const T& x = matrix.data()[i];
+    largest = std::max({largest, std::abs(real_part(x)), std::abs(imag_part(x))});
+  }
+  return largest;
+}
+
 /// larfg: H with H^H (alpha, x) = (beta, 0), beta real, of the opposite sign of alpha's real part.
 /// v is 1, then what `x` becomes; alpha becomes beta. Returns tau; 0 where there is nothing to do.
 template <class T, class X>

@@ -197,7 +197,7 @@ void syevd(Problem& problem) {
   Matrix<T> a = problem.get<T>('A');
   // Far from 1 squares would overflow or vanish.
   R scale = 1;
-  const R largest = a.size() == 0 ? R(0) : a.cwiseAbs().maxCoeff();
+  const R largest = largest_part(a);
   const R tiny = std::sqrt(std::numeric_limits<R>::min() / std::numeric_limits<R>::epsilon());
   if (largest > 0 && std::isfinite(largest) && (largest < tiny || largest > 1 / tiny)) {
     scale = (largest < tiny ? tiny : 1 / tiny) / largest;
