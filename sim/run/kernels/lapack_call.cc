@@ -288,6 +288,7 @@ class LapackCall {
   std::string read_options(const Routine& routine, bool is_old) {
     Options& o = options_;
     o.high = sizes_.of_letter['n'];
+    o.plain_qr = instruction_.get(attr::custom_call_target).find("gesvd") != std::string_view::npos;
     std::string_view config = backend_config(instruction_);
     auto letter = [&](std::string_view name, char& option) {
       if (auto value = option_in(config, name)) option = static_cast<char>(*value);

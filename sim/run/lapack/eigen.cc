@@ -212,7 +212,7 @@ class TriangularVectors {
         x(i) = rest(i, i + 1) / pivot;
       }
       const double most = largest_part<Complex>(x);
-      if (most > 1e100) x /= most;
+      if (most > 1e100) x *= 1 / most;  // dividing complex numbers would overflow
     }
     if (right_) return x;
     return x.reverse();

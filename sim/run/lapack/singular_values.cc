@@ -91,7 +91,7 @@ Factors<T> decompose(Matrix<T> a, int64_t columns, int64_t rows, const Problem& 
     d(i + 1) *= rotation.c;
     turns.emplace_back(rotation.c, rotation.s);
   }
-  if (k == 1) {
+  if (k == 1 && !problem.options().plain_qr) {
     // As LAPACK has it: the sign goes to the left.
     if (vectors > 0) u(0, 0) = std::copysign(R(1), d(0));
     d(0) = std::abs(d(0));
@@ -115,8 +115,8 @@ Factors<T> decompose(Matrix<T> a, int64_t columns, int64_t rows, const Problem& 
 }
 
 // How much longer than wide a matrix is that is made square first: LAPACK's crossover points.
-bool is_long(bool complex, int64_t m, int64_t n) {
-  const double ratio = complex ? 17.0 / 9 : 11.0 / 6;
+bool is_long(bool complex, int64_t m, int64_t n, const Problem& problem) {
+  const double ratio = problem.options().plain_qr ? 1.6 : complex ? 17.0 / 9 : 11.0 / 6;
   return m >= static_cast<int64_t>(static_cast<double>(n) * ratio);
 }
 
@@ -124,7 +124,7 @@ template <class T>
 Factors<T> decompose_any(Matrix<T> a, int64_t columns, int64_t rows, const Problem& problem) {
   constexpr bool kComplex = Eigen::NumTraits<T>::IsComplex;
   const int64_t m = a.rows(), n = a.cols();
-  if (m > n && is_long(kComplex, m, n)) {
+  if (m > n && is_long(kComplex, m, n, problem)) {
     const Vector<T> tau = factor_qr(a, problem);
     const Matrix<T> r = a.topRows(n).template triangularView<Eigen::Upper>();
     Factors<T> factors = decompose<T>(r, columns > 0 ? n : 0, rows, problem);
@@ -135,7 +135,7 @@ Factors<T> decompose_any(Matrix<T> a, int64_t columns, int64_t rows, const Probl
     factors.u = u;
     return factors;
   }
-  if (n > m && is_long(kComplex, n, m)) {
+  if (n > m && is_long(kComplex, n, m, problem)) {
     Matrix<T> adjoint = a.adjoint();
     const Vector<T> tau = factor_qr(adjoint, problem);
     const Matrix<T> r = adjoint.topRows(m).template triangularView<Eigen::Upper>();
