@@ -117,7 +117,7 @@ class Builder {
   /// The scope of a computation that an instruction of this one calls.
   Scope nested() const;
   /// Combines two scalars: (accumulators..., elements...) to accumulators. With `arithmetic` by
-  /// nothing but add, multiply, minimum and maximum.
+  /// nothing but add and multiply, of integers minimum and maximum too.
   Computation* reducer(const Types& types, bool arithmetic = false);
   /// Returns pred from two scalars of each type.
   Computation* comparator(const Types& types);

@@ -80,6 +80,19 @@ void add_algorithm(Builder& b, std::vector<Attribute>& attributes) {
       b.choices.pick({"dot_bf16_bf16_f32", "dot_f32_f32_f32", "dot_bf16_bf16_f32_x3"})));
 }
 
+// A matrix that has a Cholesky factor: of one that nearly has none, the last bit of a sum decides.
+Instruction* positive_definite(Builder& b, const Shape* shape) {
+  std::vector<int64_t> values;
+  const int64_t n = shape->dims().back();
+  for (int64_t i = 0; i < shape->element_count(); ++i) {
+    const int64_t row = i / n % n, column = i % n;
+    values.push_back(row == column ? b.choices.between(5, 9) : (row + column) % 3 - 1);
+  }
+  Instruction* whole =
+      b.constant(ElementType::S32, {shape->dims().begin(), shape->dims().end()}, values);
+  return b.emit(Opcode::kConvert, {whole}, {}, shape);
+}
+
 }  // namespace
 
 Instruction* make_dot(Builder& b, Opcode opcode) {
@@ -254,7 +267,8 @@ Instruction* make_cholesky(Builder& b, Opcode opcode) {
       b.oracle() ? float_types(b) : b.types_of({ElementKind::kFloat, ElementKind::kComplex}), 2, 3);
   std::vector<int64_t> dims(shape->dims().begin(), shape->dims().end());
   dims.back() = dims[dims.size() - 2] = std::min<int64_t>(dims.back(), 4);
-  Instruction* operand = b.value(b.shapes().array(shape->element_type(), dims));
+  shape = b.shapes().array(shape->element_type(), dims);
+  Instruction* operand = b.oracle() ? positive_definite(b, shape) : b.value(shape);
   std::vector<Attribute> attributes;
   if (b.choices.chance(60)) attributes.push_back(make_attribute(attr::lower, true));
   return b.emit(opcode, {operand}, attributes);
