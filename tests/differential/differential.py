@@ -44,6 +44,9 @@ class Xla:
             ready = self.read_line(START_SECONDS)
             if ready is None:
                 sys.exit("differential: XLA does not start")
+            if not json.loads(ready)["denormals"]:
+                print("XLA flushes denormals to zero: modules that have some will differ",
+                      file=sys.stderr)
         try:
             self.child.stdin.write(json.dumps(request).encode() + b"\n")
             self.child.stdin.flush()

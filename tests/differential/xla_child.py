@@ -1,7 +1,7 @@
 """XLA's CPU backend behind two pipes: differential.py starts it and restarts it when it dies.
 
 usage: xla_child.py DEVICES
-Says one line when it is ready; then each line of standard input is a request
+Says one line when it is ready, {"jaxlib", "denormals": whether they count}; then each line of standard input is a request
 {"module", "replicas", "partitions", "inputs"} and each line of output an answer, {"outputs"} or
 {"error"}. Leaves are those of cases: {"dtype", "dims", "data"}.
 """
@@ -32,6 +32,7 @@ import jax  # noqa: E402
 import jaxlib  # noqa: E402
 import ml_dtypes  # noqa: E402
 import numpy as np  # noqa: E402
+from denormals import keep_denormals  # noqa: E402
 from jaxlib import _hlo, xla_client  # noqa: E402
 
 jax.config.update("jax_enable_x64", True)
@@ -108,7 +109,7 @@ def answer(value):
     answers.flush()
 
 
-answer({"jaxlib": jaxlib.__version__})
+answer({"jaxlib": jaxlib.__version__, "denormals": keep_denormals()})
 for line in sys.stdin:
     try:
         answer({"outputs": run(**json.loads(line))})

@@ -80,7 +80,8 @@ void add_algorithm(Builder& b, std::vector<Attribute>& attributes) {
       b.choices.pick({"dot_bf16_bf16_f32", "dot_f32_f32_f32", "dot_bf16_bf16_f32_x3"})));
 }
 
-// A matrix that has a Cholesky factor: of one that nearly has none, the last bit of a sum decides.
+// A matrix far from singular: of one that is nearly so, the last bit of a sum decides what comes
+// out.
 Instruction* positive_definite(Builder& b, const Shape* shape) {
   std::vector<int64_t> values;
   const int64_t n = shape->dims().back();
@@ -282,7 +283,8 @@ Instruction* make_triangular_solve(Builder& b, Opcode opcode) {
   const int64_t n = dims[dims.size() - (left ? 2 : 1)];
   std::vector<int64_t> square = dims;
   square.back() = square[square.size() - 2] = n;
-  Instruction* a = b.value(b.shapes().array(shape->element_type(), square));
+  const Shape* of_a = b.shapes().array(shape->element_type(), square);
+  Instruction* a = b.oracle() ? positive_definite(b, of_a) : b.value(of_a);
   std::vector<Attribute> attributes = {
       make_attribute(attr::left_side, left), make_attribute(attr::lower, b.choices.chance(50)),
       make_attribute(attr::unit_diagonal, b.choices.chance(50)),
