@@ -4,9 +4,11 @@
 #include <cstring>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "ir/row_major.h"
 #include "ir/semantics/elementwise.h"
+#include "sim/run/kernels/fold.h"
 
 namespace minihlo::prove {
 namespace {
@@ -182,8 +184,16 @@ void ElementTerms::reduce_parts(const Element& wanted, const Instruction& reduce
   const Shape* from = reduce.operand(0)->shape();
   std::span<const int64_t> reduced = reduce.get(attr::dimensions);
   const std::string& whole = terms_.signature(terms_.node(wanted.tensor).signature).key;
+  // Floats along long axes are summed in blocks, whose places depend on all extents.
+  std::vector<int64_t> extents;
+  for (int64_t axis : reduced) extents.push_back(from->dim(axis));
+  const bool rounds = is_float(from->element_type()) || is_complex(from->element_type());
+  if (!rounds || std::ranges::all_of(extents, [](int64_t n) { return n <= kBlockExtent; })) {
+    extents.clear();
+  }
   // The called computation stands in braces at the end of the key.
-  key.what = terms_.signature(fmt::format("element reduce {} {}", to_string(from->element_type()),
+  key.what = terms_.signature(fmt::format("element reduce {} {} {}",
+                                          to_string(from->element_type()), fmt::join(extents, "x"),
                                           std::string_view(whole).substr(whole.rfind('{'))));
   std::vector<int64_t> at = multi_index(wanted.index, reduce.shape()->dims());
   std::vector<int64_t> own(from->dims().size(), 0);

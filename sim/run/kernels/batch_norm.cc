@@ -88,7 +88,8 @@ KernelResult batch_norm(KernelCall& call, void (*body)(const Plan&, int64_t)) {
             shape->dims()[axis],
             row_major_strides(shape->dims())[axis],
             1,
-            call.instruction.get(attr::epsilon),
+            // HLO's epsilon is an f32, whatever the element type.
+            static_cast<float>(call.instruction.get(attr::epsilon)),
             &call.context.workers};
   for (size_t i = 0; i < axis; ++i) plan.outer *= shape->dims()[i];
   for (size_t i = 0; i < call.operands.size(); ++i) {

@@ -10,6 +10,10 @@
 
 namespace minihlo {
 
+/// Sums and products of floats along more elements than this go in blocks of as many
+/// (docs/numerics.md), as in XLA's CPU backend.
+inline constexpr int64_t kBlockExtent = 32;
+
 /// For each of `rows` rows: *result = f(... f(f(*result, row[0]), row[1]) ..., row[count - 1]),
 /// rounded to the element type at every step. Row r starts `row_stride` elements behind row r - 1;
 /// results are contiguous.

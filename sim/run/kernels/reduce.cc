@@ -1,5 +1,6 @@
 // reduce: each result element is f(...f(f(init, x0), x1)..., xn), over the reduced indices in
-// row-major order. Work goes over many result elements at a time, never across the sum.
+// row-major order; sums and products of floats along more than kBlockExtent elements go block by
+// block first. Work goes over many result elements at a time, never across the sum.
 #include <algorithm>
 #include <cstring>
 
@@ -9,6 +10,7 @@
 #include "sim/run/kernels/accumulation.h"
 #include "sim/run/kernels/axes.h"
 #include "sim/run/kernels/fold.h"
+#include "sim/run/kernels/reduce_blocks.h"
 
 namespace minihlo {
 namespace {
@@ -95,6 +97,12 @@ void reduce_block(const Plan& plan, int64_t begin, int64_t end, Workers& workers
   }
 }
 
+// What is combined in blocks, whatever the blocks, has the same bits only where rounding is none.
+bool rounds(std::optional<Opcode> reducer, ElementType type) {
+  return (reducer == Opcode::kAdd || reducer == Opcode::kMultiply) &&
+         (is_float(type) || is_complex(type));
+}
+
 }  // namespace
 
 KernelResult reduce_kernel(KernelCall& call) {
@@ -102,21 +110,34 @@ KernelResult reduce_kernel(KernelCall& call) {
   auto reducer = accumulation(call);
   if (!reducer) return tl::unexpected(std::move(reducer.error()));
   const Shape* shape = call.operand_shape(0);
-  std::vector<int64_t> strides = row_major_strides(shape->dims());
-  std::vector<bool> is_reduced(shape->dims().size(), false);
+  BlockedArray array{call.operands[0], {shape->dims().begin(), shape->dims().end()}, {}};
+  array.is_reduced.assign(array.dims.size(), false);
   for (int64_t dim : call.instruction.get(attr::dimensions)) {
-    is_reduced[static_cast<size_t>(dim)] = true;
+    array.is_reduced[static_cast<size_t>(dim)] = true;
   }
+  const ScalarProgram& program = *reducer->program;
+  const std::optional<Opcode> opcode = program.single_opcode();
+  const FoldKernel fold = n == 1 && opcode ? fold_kernel(*opcode, shape->element_type()) : nullptr;
+  if (fold && rounds(opcode, shape->element_type()) && has_blocks(array)) {
+    auto dense = call.dense(0);
+    if (!dense) return tl::unexpected(std::move(dense.error()));
+    array.data = *std::move(dense);
+    while (has_blocks(array)) {
+      auto blocks = add_blocks(call, array, info(shape->element_type()).bytes, fold, program);
+      if (!blocks) return tl::unexpected(std::move(blocks.error()));
+      array = *std::move(blocks);
+    }
+  }
+  const std::vector<int64_t> strides = row_major_strides(array.dims);
   std::vector<StridedAxis> kept, reduced;
   for (size_t i = 0; i < strides.size(); ++i) {
-    (is_reduced[i] ? reduced : kept).push_back({shape->dims()[i], strides[i]});
+    (array.is_reduced[i] ? reduced : kept).push_back({array.dims[i], strides[i]});
   }
   Plan plan{merge_axes(kept), merge_axes(reduced), *std::move(reducer), {}, {}, nullptr};
-  const ScalarProgram& program = *plan.accumulation.program;
   int64_t cost = 0;
   const int64_t result_count = count_of(plan.kept);
   for (size_t k = 0; k < n; ++k) {
-    plan.arrays.push_back(call.operands[k]);
+    plan.arrays.push_back(k == 0 ? array.data : call.operands[k]);
     auto result = call.allocate(result_count * plan.accumulation.accumulator_widths[k]);
     if (!result) return tl::unexpected(std::move(result.error()));
     call.results.push_back(*result);
@@ -124,9 +145,8 @@ KernelResult reduce_kernel(KernelCall& call) {
     cost += plan.accumulation.widths[k];
   }
   cost *= std::max<int64_t>(1, std::min(count_of(plan.reduced), int64_t{1} << 32));
-  if (n == 1 && program.single_opcode() && !plan.reduced.empty() &&
-      plan.reduced.back().stride == 1 && !plan.arrays[0].is_splat()) {
-    plan.fold = fold_kernel(*program.single_opcode(), shape->element_type());
+  if (!plan.reduced.empty() && plan.reduced.back().stride == 1 && !plan.arrays[0].is_splat()) {
+    plan.fold = fold;
   }
   if (plan.fold) {
     call.add(result_count, cost, [plan = std::move(plan)](int64_t begin, int64_t end) {

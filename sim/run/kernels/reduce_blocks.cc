@@ -1,0 +1,129 @@
+#include "sim/run/kernels/reduce_blocks.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "sim/run/kernels/axes.h"
+
+namespace minihlo {
+namespace {
+
+// The blocks of one axis; a kept axis has blocks of one element.
+struct Axis {
+  int64_t size;
+  int64_t extent;
+  int64_t count;
+  int64_t missing;  // elements that the first block is short of
+  int64_t stride;
+
+  int64_t first(int64_t block) const { return std::max<int64_t>(0, block * extent - missing); }
+  int64_t end(int64_t block) const { return std::min(size, (block + 1) * extent - missing); }
+};
+
+struct Plan {
+  Buffer from, to;
+  int64_t width;
+  std::vector<Axis> outer;
+  Axis inner;  // the last axis
+  bool inner_is_reduced;
+  FoldKernel fold;
+  const ScalarProgram* program;
+};
+
+Axis blocks_of(int64_t size, int64_t stride, bool is_reduced) {
+  const int64_t extent = is_reduced ? std::max<int64_t>(1, std::min(size, kBlockExtent)) : 1;
+  const int64_t count = (size + extent - 1) / extent;
+  return {size, extent, count, (count * extent - size) / 2, stride};
+}
+
+// The last axis is reduced: to[b] = fold of the elements of block b of the run at `from`.
+void fold_run(const Plan& plan, bool is_first, const std::byte* from, std::byte* to) {
+  const Axis& inner = plan.inner;
+  const int64_t width = plan.width;
+  auto fold_some = [&](int64_t block, int64_t rows) {
+    const int64_t size = inner.end(block) - inner.first(block);
+    const std::byte* start = from + inner.first(block) * width;
+    std::byte* result = to + block * width;
+    int64_t skipped = 0;
+    if (is_first) {
+      for (int64_t r = 0; r < rows; ++r) {
+        std::memcpy(result + r * width, start + r * inner.extent * width,
+                    static_cast<size_t>(width));
+      }
+      skipped = 1;
+    }
+    plan.fold(rows, size - skipped, inner.extent, start + skipped * width, result);
+  };
+  fold_some(0, 1);
+  if (inner.count > 2) fold_some(1, inner.count - 2);
+  if (inner.count > 1) fold_some(inner.count - 1, 1);
+}
+
+// Works on whole lines of results along the last axis.
+void fold_lines(const Plan& plan, int64_t begin, int64_t end) {
+  std::vector<StridedAxis> block(plan.outer.size());
+  const int64_t line = plan.inner.count;
+  for (int64_t i = begin; i < end; ++i) {
+    int64_t start = 0, rest = i;
+    for (size_t a = plan.outer.size(); a-- > 0; rest /= plan.outer[a].count) {
+      const Axis& axis = plan.outer[a];
+      const int64_t number = rest % axis.count;
+      start += axis.first(number) * axis.stride;
+      block[a] = {axis.end(number) - axis.first(number), axis.stride};
+    }
+    std::byte* to = Buffer(plan.to).mutable_data() + i * line * plan.width;
+    OffsetWalk walk(block);
+    const int64_t runs = count_of(block);
+    for (int64_t k = 0; k < runs; ++k, walk.next()) {
+      const std::byte* from = plan.from.data() + (start + walk.offset()) * plan.width;
+      if (plan.inner_is_reduced) {
+        fold_run(plan, k == 0, from, to);
+      } else if (k == 0) {
+        std::memcpy(to, from, static_cast<size_t>(line * plan.width));
+      } else {
+        const std::byte* parameters[] = {to, from};
+        const int64_t steps[] = {1, 1};
+        std::byte* results[] = {to};
+        plan.program->run(line, parameters, steps, results);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+bool has_blocks(const BlockedArray& array) {
+  for (size_t i = 0; i < array.dims.size(); ++i) {
+    if (array.is_reduced[i] && array.dims[i] > kBlockExtent) return true;
+  }
+  return false;
+}
+
+tl::expected<BlockedArray, Stop> add_blocks(KernelCall& call, const BlockedArray& array,
+                                            int64_t width, FoldKernel fold,
+                                            const ScalarProgram& program) {
+  const std::vector<int64_t> strides = row_major_strides(array.dims);
+  std::vector<Axis> axes;
+  BlockedArray result{{}, {}, array.is_reduced};
+  int64_t count = 1, block = 1;
+  for (size_t i = 0; i < array.dims.size(); ++i) {
+    axes.push_back(blocks_of(array.dims[i], strides[i], array.is_reduced[i]));
+    result.dims.push_back(axes.back().count);
+    count *= axes.back().count;
+    block *= axes.back().extent;
+  }
+  auto to = call.allocate(count * width);
+  if (!to) return tl::unexpected(std::move(to.error()));
+  result.data = *to;
+  if (count == 0) return result;
+  Plan plan{array.data,  *std::move(to),          width, axes,
+            axes.back(), array.is_reduced.back(), fold,  &program};
+  plan.outer.pop_back();
+  const int64_t line = plan.inner.count;
+  call.add(count / line, line * block * width,
+           [plan = std::move(plan)](int64_t begin, int64_t end) { fold_lines(plan, begin, end); });
+  call.next_stage();
+  return result;
+}
+
+}  // namespace minihlo
