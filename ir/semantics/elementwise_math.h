@@ -67,7 +67,7 @@ struct Sign {
   template <Complex T>
   T operator()(T a) const {
     const std::complex<double> wide(a);
-    if (wide == 0.0) return T(0);
+    if (wide == 0.0) return a;
     return T(wide / std::hypot(wide.real(), wide.imag()));
   }
 };
@@ -80,7 +80,9 @@ struct Sqrt {
   }
   template <Complex T>
   T operator()(T a) const {
-    return T(std::sqrt(std::complex<double>(a)));
+    // On the negative axis the root is that from above, whatever the zero's sign, as in XLA.
+    const double imag = a.imag();
+    return T(std::sqrt(std::complex<double>(a.real(), imag + 0.0)));
   }
 };
 
