@@ -16,6 +16,7 @@ std::optional<Stop> StepCounter::step(int64_t count) {
                 fmt::format("stopped after {} steps (--max-steps)", limits_.max_steps),
                 {}};
   }
+  if (limits_.counter) limits_.counter->store(steps_, std::memory_order_relaxed);
   if (limits_.deadline && std::chrono::steady_clock::now() > *limits_.deadline) {
     return Stop{
         Stop::Kind::kTime, fmt::format("out of time after {} steps (--timeout)", steps_), {}};

@@ -1,6 +1,7 @@
 // Words of the walk that do not depend on the domain: limits, strands in reports, rendezvous.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <limits>
@@ -22,6 +23,7 @@ namespace minihlo {
 struct WalkLimits {
   int64_t max_steps = std::numeric_limits<int64_t>::max();  // instructions, each once a strand
   std::optional<std::chrono::steady_clock::time_point> deadline;
+  std::atomic<int64_t>* counter = nullptr;  // where others see the steps so far
 };
 
 /// Counts steps, and looks at the clock at each of them where there is a deadline.

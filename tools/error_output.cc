@@ -35,9 +35,7 @@ void keep_write_error() {
 // https://no-color.org
 bool colours_on_stderr() {
   const char* no_colour = std::getenv("NO_COLOR");
-  const char* terminal = std::getenv("TERM");
-  return isatty(STDERR_FILENO) && !(no_colour && *no_colour) &&
-         !(terminal && std::string_view(terminal) == "dumb");
+  return stderr_is_terminal() && !(no_colour && *no_colour);
 }
 
 void report(std::string_view text) {
@@ -60,6 +58,11 @@ void set_location(Json& object, const Source* source, Location location) {
 }
 
 }  // namespace
+
+bool stderr_is_terminal() {
+  const char* terminal = std::getenv("TERM");
+  return isatty(STDERR_FILENO) && !(terminal && std::string_view(terminal) == "dumb");
+}
 
 void print_stderr(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 

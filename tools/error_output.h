@@ -11,6 +11,9 @@ namespace minihlo {
 /// Writes to standard error. Where that can't be written there is nobody to tell.
 void print_stderr(std::string_view text);
 
+/// Whether a person sees standard error on a terminal that can be written over.
+bool stderr_is_terminal();
+
 /// Writes to standard output. finish_output() reports what goes wrong there.
 void print_stdout(std::string_view text);
 /// Hands on what was written so far. False when that, or a write before, went wrong.

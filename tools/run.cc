@@ -19,6 +19,7 @@
 #include "tools/error_output.h"
 #include "tools/json_out.h"
 #include "tools/module_file.h"
+#include "tools/progress.h"
 #include "tools/run_cases.h"
 #include "tools/run_data.h"
 #include "tools/run_output.h"
@@ -214,7 +215,10 @@ class Run : public Command {
     if (stats_) prediction = predict_memory(*module, *mesh, options_.cluster_elements);
     tl::expected<RunResult, Stop> result = tl::unexpected(Stop{});
     if (inputs) {
+      ProgressLine line;
+      options_.progress = line.progress();
       result = simulate(*module, *mesh, *inputs, options_);
+      options_.progress = nullptr;
     } else {
       result = tl::unexpected(inputs.error());
     }

@@ -41,7 +41,8 @@ class Simulation {
                  .pure = options.pure,
                  .observer = options.observer} {
     context_.programs.set_fallback([this](const Computation& computation) {
-      return walked_program(computation, context_, {options_.max_steps, options_.deadline});
+      return walked_program(computation, context_,
+                            {options_.max_steps, options_.deadline, nullptr});
     });
   }
 
@@ -52,7 +53,12 @@ class Simulation {
     BufferDomain domain(mesh_, context_);
     Feeds feeds(options_.infeed, static_cast<size_t>(mesh_.device_count()));
     if (!options_.pure) domain.set_feeds(feeds);
-    Walker<BufferDomain> walker(mesh_, domain, {options_.max_steps, options_.deadline});
+    WalkLimits limits{options_.max_steps, options_.deadline, nullptr};
+    if (options_.progress) {
+      options_.progress->watch(context_.pool);
+      limits.counter = options_.progress->counter();
+    }
+    Walker<BufferDomain> walker(mesh_, domain, limits);
     std::vector<int> devices(static_cast<size_t>(mesh_.device_count()));
     std::iota(devices.begin(), devices.end(), 0);
     auto value = walker.run(*module_.entry(), *std::move(arguments), devices);

@@ -13,6 +13,7 @@
 #include "ir/semantics/mesh.h"
 #include "sim/run/inputs.h"
 #include "sim/run/kernel.h"
+#include "sim/run/progress.h"
 #include "sim/stop.h"
 
 namespace minihlo {
@@ -24,6 +25,8 @@ struct RunOptions {
   std::optional<std::chrono::steady_clock::time_point> deadline;
   /// 0: as many as the machine has. Results do not depend on it.
   int threads = 0;
+  /// Kept up to date during the run.
+  RunProgress* progress = nullptr;
   ElidedConstants elided = ElidedConstants::kRefuse;
   uint64_t seed = 0;  // of elided constants and rng
   /// What infeeds take: for each device, or for all alike, arrays one after the other.
