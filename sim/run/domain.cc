@@ -73,7 +73,10 @@ BufferDomain::Leaves BufferDomain::apply(const Instruction& instruction,
     if (!done) return tl::unexpected(std::move(done.error()));
     return std::vector<Array>(1);
   }
-  if (instruction.has_dynamic_shape()) return apply_dynamic(instruction, operands, devices);
+  // The shape of a size that is a constant and the bound itself is static.
+  if (instruction.has_dynamic_shape() || opcode == Opcode::kSetDimensionSize) {
+    return apply_dynamic(instruction, operands, devices);
+  }
   Kernel kernel = kernel_of(instruction);
   if (!kernel) {
     return tl::unexpected(Stop::unsupported(
