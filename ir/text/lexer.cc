@@ -326,11 +326,11 @@ size_t Lexer::end_of_value() const {
       case '"':
       case '\'': {
         const char quote = text[at];
-        for (++at;; ++at) {
+        for (++at;;) {
           at = skip_plain(text, at, quote);
           if (at >= text.size() || text[at] == '\n') return text.npos;
           if (text[at] == quote) break;
-          ++at;  // what a backslash escapes
+          at += 2;  // a backslash and what it escapes
         }
         break;
       }

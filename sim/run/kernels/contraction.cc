@@ -78,6 +78,7 @@ void pack_typed(const std::byte* elements, std::span<const int64_t> outer,
   T* to = reinterpret_cast<T*>(packed);
   const auto used = static_cast<int64_t>(outer.size());
   const auto count = static_cast<int64_t>(depth.size());
+  if (count == 0) return;  // there may be no memory either
   if (used < row_size) std::memset(to, 0, static_cast<size_t>(count * row_size) * sizeof(T));
   if (is_run(outer)) {
     for (int64_t k = 0; k < count; ++k) {
