@@ -249,9 +249,10 @@ class Buffers {
       const Place place = open[i];
       const Users& users = users_[place.instruction->number()];
       if (!place.index.empty()) {
-        const auto [first, last] = std::ranges::equal_range(
-            users.elements, place.index[0], {}, [](const auto& one) { return one.first; });
-        for (auto one = first; one != last; ++one) {
+        const int64_t wanted = place.index[0];
+        auto one = std::ranges::lower_bound(users.elements, wanted, {},
+                                            [](const auto& element) { return element.first; });
+        for (; one != users.elements.end() && one->first == wanted; ++one) {
           if (!may_go_on(instruction)) return writers;
           open.push_back({one->second, Index(place.index.begin() + 1, place.index.end())});
         }
