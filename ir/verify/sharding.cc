@@ -115,12 +115,13 @@ class Shardings {
     if (!shape->is_tuple()) found.emplace_back(0, shape);
     size_t before = 0;
     for (const Shape* element : shape->is_tuple() ? shape->elements() : Elements{}) {
-      for (const auto& [i, leaf_shape] : first_leaves(element)) {
+      for (const auto& leaf : first_leaves(element)) {
+        const Shape* leaf_shape = leaf.second;
         const bool is_first = std::ranges::none_of(found, [&](const auto& other) {
           return other.second->kind() == leaf_shape->kind() &&
                  other.second->rank() == leaf_shape->rank();
         });
-        if (is_first) found.emplace_back(before + i, leaf_shape);
+        if (is_first) found.emplace_back(before + leaf.first, leaf_shape);
       }
       before += static_cast<size_t>(element->leaf_count());
     }
