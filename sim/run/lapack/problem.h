@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+// Vectors of complex<float> would be read as doubles, at addresses that are none of a double.
+#define EIGEN_DONT_VECTORIZE
 #include <Eigen/Core>
 
 #include "ir/element_type.h"
