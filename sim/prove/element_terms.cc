@@ -186,7 +186,9 @@ void ElementTerms::reduce_parts(const Element& wanted, const Instruction& reduce
   const std::string& whole = terms_.signature(terms_.node(wanted.tensor).signature).key;
   // Floats along long axes are summed in blocks, whose places depend on all extents.
   std::vector<int64_t> extents;
-  for (int64_t axis : reduced) extents.push_back(from->dim(axis));
+  for (int64_t axis = 0; axis < from->rank(); ++axis) {
+    if (contains(reduced, axis)) extents.push_back(from->dim(axis));
+  }
   const bool rounds = is_float(from->element_type()) || is_complex(from->element_type());
   if (!rounds || std::ranges::all_of(extents, [](int64_t n) { return n <= kBlockExtent; })) {
     extents.clear();
