@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "ir/semantics/custom_calls.h"
+#include "ir/semantics/wrapped_collectives.h"
 #include "ir/verifier.h"
 #include "sim/cost/memory.h"
 #include "sim/run/observer.h"
@@ -163,6 +164,9 @@ class Run : public Command {
       print_findings(file);
       return ExitCode::kInvalid;
     }
+    auto unwrapped = unwrapped_collectives(*module);
+    if (!unwrapped) return invalid(unwrapped.error());
+    const Module& to_run = *unwrapped ? **unwrapped : *module;
     auto kept = parse_devices(mesh->device_count());
     if (!kept) return invalid(kept.error());
     CompareRule rule = expect.of_case() ? expect.of_case()->rule : CompareRule();
@@ -200,7 +204,7 @@ class Run : public Command {
     Json traced = Json::array();
     if (check_nan_) observers.add(std::make_unique<NanCheck>(*mesh));
     if (!trace_.empty()) {
-      auto trace = Trace::make(*module, trace_, *kept, [&](const Trace::Entry& entry) {
+      auto trace = Trace::make(to_run, trace_, *kept, [&](const Trace::Entry& entry) {
         if (json_) {
           traced.push(trace_json(entry, full_));
         } else {
@@ -212,12 +216,12 @@ class Run : public Command {
     }
     if (!observers.empty()) options_.observer = &observers;
     tl::expected<MemoryPrediction, Stop> prediction = tl::unexpected(Stop{});
-    if (stats_) prediction = predict_memory(*module, *mesh, options_.cluster_elements);
+    if (stats_) prediction = predict_memory(to_run, *mesh, options_.cluster_elements);
     tl::expected<RunResult, Stop> result = tl::unexpected(Stop{});
     if (inputs) {
       ProgressLine line;
       options_.progress = line.progress();
-      result = simulate(*module, *mesh, *inputs, options_);
+      result = simulate(to_run, *mesh, *inputs, options_);
       options_.progress = nullptr;
     } else {
       result = tl::unexpected(inputs.error());

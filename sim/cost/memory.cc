@@ -5,13 +5,21 @@
 #include "sim/cost/size_domain.h"
 
 namespace minihlo {
+namespace {
+
+// Both branches of conditionals are walked, which may come to any number of steps where they nest.
+constexpr int64_t kMaxSteps = int64_t{1} << 21;
+
+}  // namespace
 
 tl::expected<MemoryPrediction, Stop> predict_memory(const Module& module, const Mesh& mesh,
                                                     int64_t cluster_elements) {
   using Array = SizeDomain::Array;
   SizeCounter counter;
   SizeDomain domain(counter, cluster_elements);
-  Walker<SizeDomain> walker(mesh, domain);
+  WalkLimits limits;
+  limits.max_steps = kMaxSteps;
+  Walker<SizeDomain> walker(mesh, domain, limits);
   std::vector<int> devices(static_cast<size_t>(mesh.device_count()));
   std::iota(devices.begin(), devices.end(), 0);
   std::vector<Value<Array>> arguments;

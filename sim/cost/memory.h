@@ -20,7 +20,7 @@ struct MemoryPrediction {
 /// taken over and freed as in a run (docs/simulator.md), inputs are different on each device.
 /// What depends on values is taken at its largest: a loop has one trip, a conditional takes each of
 /// its branches, all devices together. Kernels' own memory is left out. Fails where a run would end
-/// early whatever its inputs are, and at what can't be walked.
+/// early whatever its inputs are, at what can't be walked, and where that takes millions of steps.
 tl::expected<MemoryPrediction, Stop> predict_memory(const Module& module, const Mesh& mesh,
                                                     int64_t cluster_elements);
 

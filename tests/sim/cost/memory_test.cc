@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "sim/cost/memory.h"
 #include "tests/generator/generator.h"
@@ -89,6 +90,22 @@ TEST_CASE("memory: sizes beyond all bounds are counted") {
   auto predicted = predict_memory(*module, {1024, 1}, 4096);
   REQUIRE(predicted);
   CHECK(predicted->peak == std::numeric_limits<int64_t>::max());
+}
+
+TEST_CASE("memory: branches that nest without end are given up") {
+  std::string text = "HloModule m\nc0 { x = f32[] parameter(0)\n  ROOT r = f32[] negate(x) }\n";
+  for (int i = 1; i < 40; ++i) {
+    text += fmt::format(
+        "c{0} {{ x = f32[] parameter(0)\n  z = f32[] constant(0)\n"
+        "  p = pred[] compare(x, z), direction=GT\n  ROOT r = f32[] conditional(p, x, x), "
+        "true_computation=c{1}, false_computation=c{1} }}\n",
+        i, i - 1);
+  }
+  text += "ENTRY e { x = f32[] parameter(0)\n  ROOT r = f32[] call(x), to_apply=c39 }\n";
+  std::unique_ptr<Module> module = testing::parsed(text);
+  auto predicted = predict_memory(*module, {1, 1}, 4096);
+  REQUIRE(!predicted);
+  CHECK(predicted.error().kind == Stop::Kind::kSteps);
 }
 
 TEST_CASE("memory: random modules need about what is predicted") {
