@@ -10,13 +10,26 @@ namespace minihlo {
 namespace {
 
 constexpr const PassInfo* kPasses[] = {
-    &kCollectivePermuteToAllGather,
-    &kDce,
+#define PASS(info) &info,
+#include "passes/passes.def"
+#undef PASS
 };
 
 }  // namespace
 
 std::span<const PassInfo* const> passes() { return kPasses; }
+
+std::string_view to_string(Keeps keeps) {
+  switch (keeps) {
+    case Keeps::kBits:
+      return "bits";
+    case Keeps::kRounding:
+      return "values up to rounding";
+    case Keeps::kNothing:
+      return "nothing";
+  }
+  return "";
+}
 
 const PassInfo* find_pass(std::string_view name) {
   for (const PassInfo* pass : kPasses) {

@@ -90,9 +90,19 @@ class Pass {
   virtual tl::expected<void, std::string> run(Module& module, PassContext& context) const = 0;
 };
 
+/// What a pass keeps of every output of every device.
+enum class Keeps : uint8_t {
+  kBits,
+  kRounding,  // floats only up to rounding: sums are taken in another order
+  kNothing,   // it breaks the module on purpose
+};
+/// "bits", "values up to rounding", "nothing".
+std::string_view to_string(Keeps keeps);
+
 struct PassInfo {
   std::string_view name;
   std::string_view summary;  // one line, no full stop
+  Keeps keeps = Keeps::kBits;
   std::span<const OptionInfo> options;
   std::unique_ptr<Pass> (*make)(const PassOptions& options);
 };
@@ -103,7 +113,8 @@ std::span<const PassInfo* const> passes();
 const PassInfo* find_pass(std::string_view name);
 
 // Each is defined in the file of its name.
-extern const PassInfo kCollectivePermuteToAllGather;
-extern const PassInfo kDce;
+#define PASS(info) extern const PassInfo info;
+#include "passes/passes.def"
+#undef PASS
 
 }  // namespace minihlo

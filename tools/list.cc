@@ -75,7 +75,8 @@ std::string value_form(const OptionInfo& option) {
 
 void list_passes_text() {
   for (const PassInfo* pass : passes()) {
-    print_stdout(fmt::format("{}\n    {}\n", pass->name, pass->summary));
+    print_stdout(fmt::format("{}\n    {}\n    keeps {}\n", pass->name, pass->summary,
+                             to_string(pass->keeps)));
     for (const OptionInfo& option : pass->options) {
       std::string shown = fmt::format("{}={}", option.name, value_form(option));
       if (!option.default_value.empty()) shown += fmt::format(" ({})", option.default_value);
@@ -90,6 +91,7 @@ Json passes_json() {
     Json entry = Json::object();
     entry.set("pass", pass->name);
     entry.set("summary", pass->summary);
+    entry.set("keeps", to_string(pass->keeps));
     Json options = Json::array();
     for (const OptionInfo& option : pass->options) {
       Json json = Json::object();

@@ -63,7 +63,7 @@ tl::expected<GatherPlan, std::string> plan_gather(ShapePool& shapes, Instruction
 GatherChain::GatherChain(Rewriter& rewriter, const PermuteTable& table, const Mesh& mesh,
                          const std::vector<GatherPlan>& plans,
                          const PermuteToGatherOptions& options)
-    : rewriter_(rewriter), table_(table), mesh_(mesh) {
+    : rewriter_(rewriter), emit_(rewriter), table_(table), mesh_(mesh) {
   if (options.preset) return;
   const int64_t most = *std::max_element(table.entries.begin(), table.entries.end());
   for (const GatherPlan& plan : plans) {
@@ -106,67 +106,39 @@ Instruction* GatherChain::gather(const GatherPlan& plan, const GatherAttributes&
   return gathered;
 }
 
-Instruction* GatherChain::id() {
-  ShapePool& shapes = rewriter_.shapes();
-  const Shape* shape = shapes.scalar(ElementType::U32);
-  if (table_.index == PermuteTable::Index::kPartitionId) {
-    return rewriter_.emit(Opcode::kPartitionId, "partition-id", shape, {});
-  }
-  Instruction* replica = rewriter_.emit(Opcode::kReplicaId, "replica-id", shape, {});
-  if (table_.index == PermuteTable::Index::kReplicaId) return replica;
-  Instruction* partitions = rewriter_.constant(ElementType::U32, mesh_.partitions);
-  Instruction* start = rewriter_.emit(Opcode::kMultiply, "multiply", shape, {replica, partitions});
-  Instruction* partition = rewriter_.emit(Opcode::kPartitionId, "partition-id", shape, {});
-  return rewriter_.emit(Opcode::kAdd, "add", shape, {start, partition});
-}
-
-// The entry of a vector at the device's id, as a scalar. The id is unsigned and not converted.
+// The entry of a vector at the device's id, as a scalar.
 Instruction* GatherChain::look_up(Instruction* table) {
-  ShapePool& shapes = rewriter_.shapes();
-  const Shape* scalar = shapes.scalar(table->shape()->element_type());
-  if (!id_) id_ = id();
-  Instruction* entry = rewriter_.emit(
-      Opcode::kDynamicSlice, "dynamic-slice", one_element(shapes, scalar), {table, id_},
-      {make_attribute(attr::dynamic_slice_sizes, rewriter_.arena().copy(std::vector<int64_t>{1}))});
-  return rewriter_.emit(Opcode::kReshape, "reshape", scalar, {entry});
+  if (!id_) id_ = emit_.id(table_.index, mesh_);
+  return emit_.look_up(table, id_);
 }
 
 Instruction* GatherChain::take_shard(const GatherPlan& plan, Instruction* gathered) {
-  ShapePool& shapes = rewriter_.shapes();
   if (!place_) {
     Instruction* table = rewriter_.constant(integer_, table_.entries);
     table_constant_ = table;
     place_ = look_up(table);
   }
-  Instruction* extent = rewriter_.constant(integer_, plan.shard->dim(plan.slice_dim));
-  Instruction* offset =
-      rewriter_.emit(Opcode::kMultiply, "multiply", shapes.scalar(integer_), {place_, extent});
+  Instruction* extent = emit_.scalar(integer_, plan.shard->dim(plan.slice_dim));
+  Instruction* offset = emit_.make(Opcode::kMultiply, {place_, extent});
   std::vector<Instruction*> operands = {gathered};
   for (int64_t dim = 0; dim < plan.shard->rank(); ++dim) {
-    operands.push_back(dim == plan.slice_dim ? offset : rewriter_.constant(integer_, 0));
+    operands.push_back(dim == plan.slice_dim ? offset : emit_.scalar(integer_, 0));
   }
   const bool is_scalar = plan.result->is_scalar();
   const Shape* shape = is_scalar ? plan.shard : plan.result;
   Attribute sizes =
       make_attribute(attr::dynamic_slice_sizes, rewriter_.arena().copy(shape->dims()));
-  Instruction* value =
-      rewriter_.emit(Opcode::kDynamicSlice, "dynamic-slice", shape, operands, std::span(&sizes, 1));
+  Instruction* value = emit_.make(Opcode::kDynamicSlice, operands, std::span(&sizes, 1), shape);
   if (!table_.received.empty()) value = select_received(shape, value);
-  if (is_scalar) value = rewriter_.emit(Opcode::kReshape, "reshape", plan.result, {value});
+  if (is_scalar) value = emit_.make(Opcode::kReshape, {value}, {}, plan.result);
   return value;
 }
 
 Instruction* GatherChain::select_received(const Shape* shape, Instruction* value) {
-  ShapePool& shapes = rewriter_.shapes();
   if (!received_) received_ = look_up(rewriter_.constant(ElementType::PRED, table_.received));
-  Attribute nothing = make_attribute(attr::dimensions, {});
-  const Shape* truths = shapes.with_element_type(shape, ElementType::PRED);
-  Instruction* mask =
-      rewriter_.emit(Opcode::kBroadcast, "broadcast", truths, {received_}, {nothing});
+  Instruction* mask = emit_.broadcast(received_, shape);
   Instruction* zero = rewriter_.zero(shape->element_type());
-  const Shape* plain = shapes.array(shape->element_type(), shape->dims());
-  Instruction* zeros = rewriter_.emit(Opcode::kBroadcast, "broadcast", plain, {zero}, {nothing});
-  return rewriter_.emit(Opcode::kSelect, "select", shape, {mask, value, zeros});
+  return emit_.make(Opcode::kSelect, {mask, value, emit_.broadcast(zero, shape)}, {}, shape);
 }
 
 }  // namespace minihlo

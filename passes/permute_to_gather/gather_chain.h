@@ -21,7 +21,7 @@
 
 #include <tl/expected.hpp>
 
-#include "ir/rewriter.h"
+#include "passes/emitter.h"
 #include "passes/permute_to_gather/options.h"
 #include "passes/permute_to_gather/permute_table.h"
 
@@ -68,11 +68,11 @@ class GatherChain {
   const std::vector<int64_t>& entries() const { return table_.entries; }
 
  private:
-  Instruction* id();
   Instruction* look_up(Instruction* table);
   Instruction* select_received(const Shape* shape, Instruction* value);
 
   Rewriter& rewriter_;
+  Emitter emit_;
   const PermuteTable& table_;
   Mesh mesh_;
   ElementType integer_ = ElementType::S32;  // of table, offsets and starts

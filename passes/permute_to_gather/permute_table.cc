@@ -12,14 +12,13 @@ namespace {
 
 using Id = PermuteToGatherOptions::Id;
 using Fill = PermuteToGatherOptions::Fill;
-using Index = PermuteTable::Index;
 
-Index table_index(GroupMode ids, const Mesh& mesh, Id option) {
-  if (option == Id::kReplica || ids == GroupMode::kCrossReplica) return Index::kReplicaId;
-  if (ids == GroupMode::kCrossPartition) return Index::kPartitionId;
+GroupMode table_index(GroupMode ids, const Mesh& mesh, Id option) {
+  if (option == Id::kReplica || ids == GroupMode::kCrossReplica) return GroupMode::kCrossReplica;
+  if (ids == GroupMode::kCrossPartition) return GroupMode::kCrossPartition;
   // Where one axis has a single cell the other's id is the flattened one.
-  if (mesh.partitions == 1) return Index::kReplicaId;
-  return mesh.replicas == 1 ? Index::kPartitionId : Index::kFlattenedId;
+  if (mesh.partitions == 1) return GroupMode::kCrossReplica;
+  return mesh.replicas == 1 ? GroupMode::kCrossPartition : GroupMode::kFlattenedId;
 }
 
 // For every id the source of its last pair, or -1.

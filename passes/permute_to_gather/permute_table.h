@@ -16,10 +16,8 @@
 namespace minihlo {
 
 struct PermuteTable {
-  /// What a device looks its entry up by.
-  enum class Index : uint8_t { kReplicaId, kPartitionId, kFlattenedId };
-
-  Index index = Index::kReplicaId;
+  /// What a device looks its entry up by: replica, partition or flattened id.
+  GroupMode index = GroupMode::kCrossReplica;
   /// Groups of the all-gather, in rank order and of equal size: of replica ids, each gathered in
   /// every partition by itself, or of flattened ids.
   bool flattened_groups = false;

@@ -87,7 +87,7 @@ class Breaker : public Pass {
 };
 
 TEST_CASE("pipeline: what a pass breaks is its own fault") {
-  const PassInfo breaker = {"breaker", "breaks", {}, [](const PassOptions&) {
+  const PassInfo breaker = {"breaker", "breaks", Keeps::kNothing, {}, [](const PassOptions&) {
                               return std::unique_ptr<Pass>(std::make_unique<Breaker>());
                             }};
   auto module = testing::parse_module(kModule);

@@ -1,0 +1,162 @@
+#include "ir/semantics/evaluate.h"
+
+#include <cstring>
+#include <limits>
+
+#include "ir/literal.h"
+#include "ir/row_major.h"
+#include "ir/semantics/elementwise.h"
+#include "ir/semantics/movement.h"
+
+namespace minihlo {
+namespace {
+
+using Operands = std::span<const std::span<const std::byte>>;
+
+bool is_static_array(const Shape* shape) { return shape->is_array() && !shape->is_dynamic(); }
+
+// Bytes of a result, or nothing where it is no static array or too large.
+std::optional<ElementBytesList> room(const Shape* shape, int64_t max_bytes) {
+  if (!is_static_array(shape) || shape->byte_count() > max_bytes) return std::nullopt;
+  return ElementBytesList(static_cast<size_t>(shape->byte_count()));
+}
+
+std::optional<ElementBytesList> iota(const Instruction& instruction, int64_t max_bytes) {
+  const Shape* shape = instruction.shape();
+  auto result = room(shape, max_bytes);
+  const ElementType types[] = {ElementType::S64};
+  auto convert =
+      elementwise_op(ElementwiseSignature{Opcode::kConvert, types, shape->element_type(), {}});
+  if (!result || !convert) return std::nullopt;
+  const int64_t dimension = instruction.get(attr::iota_dimension);
+  int64_t inner = 1;
+  for (int64_t i = dimension + 1; i < shape->rank(); ++i) inner *= shape->dim(i);
+  std::vector<int64_t> indices(static_cast<size_t>(shape->element_count()));
+  for (size_t i = 0; i < indices.size(); ++i) {
+    indices[i] = static_cast<int64_t>(i) / inner % shape->dim(dimension);
+  }
+  const auto* operand = reinterpret_cast<const std::byte*>(indices.data());
+  const int64_t step = 1;
+  (*convert)(shape->element_count(), &operand, &step, result->data());
+  return result;
+}
+
+std::optional<ElementBytesList> elementwise(const Instruction& instruction, Operands operands,
+                                            int64_t max_bytes) {
+  auto result = room(instruction.shape(), max_bytes);
+  auto op = elementwise_op(instruction);
+  if (!result || !op) return std::nullopt;
+  const int64_t count = instruction.shape()->element_count();
+  const std::byte* data[ElementwiseOp::kMaxOperands] = {};
+  int64_t steps[ElementwiseOp::kMaxOperands] = {};
+  for (size_t i = 0; i < operands.size(); ++i) {
+    data[i] = operands[i].data();
+    // The predicate of a select and the bounds of a clamp may be scalars.
+    steps[i] = instruction.operand(i)->shape()->element_count() == count ? 1 : 0;
+  }
+  if (count > 0) (*op)(count, data, steps, result->data());
+  return result;
+}
+
+std::optional<ElementBytesList> moved(const Instruction& instruction, Operands operands,
+                                      int64_t max_bytes) {
+  auto result = room(instruction.shape(), max_bytes);
+  if (!result) return std::nullopt;
+  MovementFacts facts;
+  const size_t moved_count = moved_operand_count(instruction);
+  for (size_t i = moved_count; i < operands.size(); ++i) {
+    if (!instruction.operand(i)->shape()->is_scalar()) return std::nullopt;
+    const ElementType type = instruction.operand(i)->shape()->element_type();
+    auto start = integer_element(type, operands[i], 0);
+    // Beyond what 64 signed bits hold it is clamped like the largest that they do.
+    facts.starts.push_back(start.value_or(std::numeric_limits<int64_t>::max()));
+  }
+  auto movements = movement(instruction, facts);
+  if (!movements) return std::nullopt;
+  const int64_t width = info(instruction.shape()->element_type()).bytes;
+  std::vector<std::span<const std::byte>> sources(operands.begin(), operands.begin() + moved_count);
+  ElementBytesList before;
+  for (const Movement& one : *movements) {
+    ElementBytesList after(static_cast<size_t>(element_count(one.result_dims) * width));
+    for (const Box& box : one.boxes) {
+      if (box.is_empty()) continue;
+      if (box.operand == Box::kZero) {
+        clear_strided(strided_copy(box, one.result_dims, one.result_dims), after.data(), width);
+        continue;
+      }
+      copy_strided(strided_copy(box, one.result_dims, one.dims_of(box)),
+                   sources[static_cast<size_t>(box.operand)].data(), after.data(), width);
+    }
+    before = std::move(after);
+    sources = {before};
+  }
+  if (movements->empty()) before.assign(sources[0].begin(), sources[0].end());
+  if (before.size() != result->size()) return std::nullopt;
+  return before;
+}
+
+}  // namespace
+
+std::optional<ElementBytesList> literal_bytes(const Literal& literal, int64_t max_bytes) {
+  if (!literal.shape->is_array() || !literal.is_known()) return std::nullopt;
+  auto result = room(literal.shape, max_bytes);
+  if (!result || result->empty()) return result;
+  const auto width = static_cast<size_t>(info(literal.shape->element_type()).bytes);
+  for (size_t at = 0; at < result->size(); at += width) {
+    std::memcpy(result->data() + at,
+                literal.bytes.data() + (literal.form == Literal::Form::kSplat ? 0 : at), width);
+  }
+  return result;
+}
+
+bool can_evaluate(const Instruction& instruction) {
+  switch (instruction.opcode()) {
+    case Opcode::kConstant:
+    case Opcode::kIota:
+    case Opcode::kGetDimensionSize:
+      return true;
+    default:
+      return info(instruction.opcode()).family == Family::kElementwise || is_movement(instruction);
+  }
+}
+
+std::optional<ElementBytesList> evaluate(const Instruction& instruction, Operands operands,
+                                         int64_t max_bytes) {
+  for (const Instruction* operand : instruction.operands()) {
+    if (!is_static_array(operand->shape())) return std::nullopt;
+  }
+  if (!can_evaluate(instruction)) return std::nullopt;
+  switch (instruction.opcode()) {
+    case Opcode::kConstant:
+      return literal_bytes(*instruction.get(attr::literal_value), max_bytes);
+    case Opcode::kIota:
+      return iota(instruction, max_bytes);
+    case Opcode::kGetDimensionSize: {
+      auto result = room(instruction.shape(), max_bytes);
+      const auto size = static_cast<int32_t>(
+          instruction.operand(0)->shape()->dim(instruction.get(attr::dimensions)[0]));
+      if (result) std::memcpy(result->data(), &size, sizeof(size));
+      return result;
+    }
+    default:
+      break;
+  }
+  if (is_movement(instruction)) return moved(instruction, operands, max_bytes);
+  return elementwise(instruction, operands, max_bytes);
+}
+
+std::optional<int64_t> integer_element(ElementType type, std::span<const std::byte> bytes,
+                                       int64_t index) {
+  const ElementTypeInfo& row = info(type);
+  const auto width = static_cast<size_t>(row.bytes);
+  uint64_t bits = 0;
+  std::memcpy(&bits, bytes.data() + static_cast<size_t>(index) * width, width);
+  if (row.kind == ElementKind::kSigned) {
+    const int unused = 64 - 8 * row.bytes;
+    return static_cast<int64_t>(bits << unused) >> unused;
+  }
+  if (bits > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) return std::nullopt;
+  return static_cast<int64_t>(bits);
+}
+
+}  // namespace minihlo

@@ -1,0 +1,133 @@
+#include "passes/computations.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "ir/semantics/elementwise.h"
+
+namespace minihlo {
+
+Computation* new_computation(Module& module, std::string_view base) {
+  std::set<std::string_view> taken;
+  for (const Computation* computation : module.computations()) taken.insert(computation->name());
+  std::string name(base);
+  for (int64_t i = 1; taken.contains(name); ++i) name = fmt::format("{}.{}", base, i);
+  return module.add_computation(module.keep_name(name));
+}
+
+Instruction* copy_into(Rewriter& rewriter, const Computation& from,
+                       std::span<Instruction* const> arguments,
+                       std::unordered_map<const Instruction*, Instruction*>* copies) {
+  std::vector<Instruction*> copy_of(from.size());
+  std::vector<Instruction*> operands;
+  for (const Instruction* instruction : from.instructions()) {
+    Instruction*& copy = copy_of[instruction->number()];
+    if (instruction->opcode() == Opcode::kParameter) {
+      copy = arguments[static_cast<size_t>(instruction->get(attr::parameter_number))];
+    } else {
+      operands.clear();
+      for (const Instruction* operand : instruction->operands()) {
+        operands.push_back(copy_of[operand->number()]);
+      }
+      copy = rewriter.emit(instruction->opcode(), instruction->name(), instruction->shape(),
+                           operands, instruction->attributes());
+      std::span<Instruction* const> before = instruction->get(attr::control_predecessors);
+      if (!before.empty()) {
+        std::vector<Instruction*> now;
+        for (const Instruction* one : before) now.push_back(copy_of[one->number()]);
+        copy->set(attr::control_predecessors, rewriter.arena().copy(now));
+      }
+    }
+    if (copies) copies->emplace(instruction, copy);
+  }
+  return copy_of[from.root()->number()];
+}
+
+Computation* copy_computation(const Computation& from, std::string_view base) {
+  Module& module = *from.module();
+  Computation* made = new_computation(module, base);
+  made->set_execution_thread(from.execution_thread());
+  Rewriter rewriter(made);
+  std::vector<Instruction*> parameters;
+  for (const Instruction* parameter : from.parameters()) {
+    parameters.push_back(rewriter.emit(Opcode::kParameter, parameter->name(), parameter->shape(),
+                                       {}, parameter->attributes()));
+  }
+  Instruction* root = copy_into(rewriter, from, parameters);
+  rewriter.finish();
+  made->set_root(root);
+  return made;
+}
+
+Computation* binary_computation(Module& module, Opcode opcode, ElementType type,
+                                std::string_view base) {
+  Computation* made = new_computation(module, base);
+  const Shape* scalar = module.shapes().scalar(type);
+  Rewriter rewriter(made);
+  Instruction* parameters[2] = {};
+  for (int64_t i = 0; i < 2; ++i) {
+    parameters[i] = rewriter.emit(Opcode::kParameter, i == 0 ? "lhs" : "rhs", scalar, {},
+                                  {make_attribute(attr::parameter_number, i)});
+  }
+  Instruction* root = rewriter.emit(opcode, to_string(opcode), scalar, parameters);
+  rewriter.finish();
+  made->set_root(root);
+  return made;
+}
+
+std::optional<Opcode> reducer_opcode(const Computation& reducer) {
+  const Instruction* root = reducer.root();
+  if (reducer.size() != 3 || reducer.parameters().size() != 2 || root->operand_count() != 2) {
+    return std::nullopt;
+  }
+  const bool is_binary = root->operand(0) != root->operand(1) &&
+                         root->operand(0)->opcode() == Opcode::kParameter &&
+                         root->operand(1)->opcode() == Opcode::kParameter;
+  if (!is_binary || !is_commutative(root->opcode())) return std::nullopt;
+  return root->opcode();
+}
+
+void order_callees_first(Module& module) {
+  enum class Mark : uint8_t { kNew, kOpen, kPlaced };
+  std::span<Computation* const> all = module.computations();
+  std::vector<Mark> marks(all.size(), Mark::kNew);
+  std::vector<Computation*> order;
+  for (Computation* computation : all) {
+    std::vector<Computation*> stack = {computation};
+    while (!stack.empty()) {
+      Computation* top = stack.back();
+      Mark& mark = marks[top->number()];
+      if (mark != Mark::kNew) {
+        if (mark == Mark::kOpen) order.push_back(top);
+        mark = Mark::kPlaced;
+        stack.pop_back();
+        continue;
+      }
+      mark = Mark::kOpen;
+      for (const Instruction* instruction : top->instructions()) {
+        for (Computation* callee : instruction->called_computations()) {
+          if (marks[callee->number()] == Mark::kNew) stack.push_back(callee);
+        }
+      }
+    }
+  }
+  module.order_computations(order);
+}
+
+std::vector<int64_t> call_counts(const Module& module) {
+  std::vector<int64_t> counts(module.computations().size());
+  if (module.entry()) ++counts[module.entry()->number()];
+  for (const Computation* computation : module.computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      for (const Computation* callee : instruction->called_computations()) {
+        ++counts[callee->number()];
+      }
+    }
+  }
+  return counts;
+}
+
+}  // namespace minihlo
