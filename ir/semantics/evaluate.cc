@@ -1,9 +1,9 @@
 #include "ir/semantics/evaluate.h"
 
 #include <cstring>
-#include <limits>
 
 #include "ir/literal.h"
+#include "ir/numbers.h"
 #include "ir/row_major.h"
 #include "ir/semantics/elementwise.h"
 #include "ir/semantics/movement.h"
@@ -67,9 +67,7 @@ std::optional<ElementBytesList> moved(const Instruction& instruction, Operands o
   for (size_t i = moved_count; i < operands.size(); ++i) {
     if (!instruction.operand(i)->shape()->is_scalar()) return std::nullopt;
     const ElementType type = instruction.operand(i)->shape()->element_type();
-    auto start = integer_element(type, operands[i], 0);
-    // Beyond what 64 signed bits hold it is clamped like the largest that they do.
-    facts.starts.push_back(start.value_or(std::numeric_limits<int64_t>::max()));
+    facts.starts.push_back(decode_integer(type, operands[i].data()));
   }
   auto movements = movement(instruction, facts);
   if (!movements) return std::nullopt;
@@ -143,20 +141,6 @@ std::optional<ElementBytesList> evaluate(const Instruction& instruction, Operand
   }
   if (is_movement(instruction)) return moved(instruction, operands, max_bytes);
   return elementwise(instruction, operands, max_bytes);
-}
-
-std::optional<int64_t> integer_element(ElementType type, std::span<const std::byte> bytes,
-                                       int64_t index) {
-  const ElementTypeInfo& row = info(type);
-  const auto width = static_cast<size_t>(row.bytes);
-  uint64_t bits = 0;
-  std::memcpy(&bits, bytes.data() + static_cast<size_t>(index) * width, width);
-  if (row.kind == ElementKind::kSigned) {
-    const int unused = 64 - 8 * row.bytes;
-    return static_cast<int64_t>(bits << unused) >> unused;
-  }
-  if (bits > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) return std::nullopt;
-  return static_cast<int64_t>(bits);
 }
 
 }  // namespace minihlo

@@ -30,9 +30,4 @@ std::optional<ElementBytesList> evaluate(const Instruction& instruction,
                                          std::span<const std::span<const std::byte>> operands,
                                          int64_t max_bytes);
 
-/// Element `index` of an array of an integer type or pred; nothing where it does not fit 64 signed
-/// bits.
-std::optional<int64_t> integer_element(ElementType type, std::span<const std::byte> bytes,
-                                       int64_t index);
-
 }  // namespace minihlo

@@ -1,6 +1,9 @@
 #include "ir/semantics/known_values.h"
 
 #include <algorithm>
+#include <limits>
+
+#include "ir/numbers.h"
 
 namespace minihlo {
 namespace {
@@ -160,7 +163,11 @@ std::optional<int64_t> KnownValues::integer(const Instruction& instruction, int6
   if (!is_integer(type) && type != ElementType::PRED) return std::nullopt;
   auto elements = bytes(instruction, device);
   if (!elements) return std::nullopt;
-  return integer_element(type, *elements, index);
+  const std::byte* element = elements->data() + index * int64_t{info(type).bytes};
+  const int64_t value = decode_integer(type, element);
+  // What does not fit is decoded to the largest that does.
+  const bool fits = type != ElementType::U64 || value < std::numeric_limits<int64_t>::max();
+  return fits ? std::optional(value) : std::nullopt;
 }
 
 std::optional<std::vector<int64_t>> KnownValues::integers(const Instruction& scalar) {

@@ -306,7 +306,11 @@ tl::expected<std::vector<Movement>, std::string> movement(const Instruction& ins
                                                           const MovementFacts& facts) {
   if (instruction.has_dynamic_shape()) return tl::unexpected(std::string("dynamic shapes"));
   const Shape* shape = instruction.shape();
-  auto one = [](Movement movement) { return std::vector<Movement>{std::move(movement)}; };
+  auto one = [](Movement movement) {
+    std::vector<Movement> list;
+    list.push_back(std::move(movement));
+    return list;
+  };
   switch (instruction.opcode()) {
     case Opcode::kBitcast:
       return std::vector<Movement>{into_physical(instruction.operand(0)->shape()),

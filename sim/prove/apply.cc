@@ -1,11 +1,12 @@
 // Single instructions on terms.
 #include <algorithm>
-#include <map>
 #include <numeric>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
 #include "ir/numbers.h"
+#include "ir/semantics/evaluate.h"
 #include "ir/semantics/movement.h"
 #include "sim/prove/term_domain.h"
 
@@ -16,6 +17,28 @@ std::optional<int64_t> known_integer(const Terms& terms, Handle handle) {
   auto value = terms.known_splat(handle);
   if (!value) return std::nullopt;
   return decode_integer(terms.node(handle).type, value->data());
+}
+
+// Small literals are moved as they are: tables of devices are read once a device.
+std::optional<Handle> moved_literals(Terms& terms, const Instruction& instruction,
+                                     std::span<const Handle> operands) {
+  constexpr int64_t kMaxBytes = 4096;
+  std::vector<std::span<const std::byte>> bytes;
+  for (Handle operand : operands) {
+    const Node& node = terms.node(operand);
+    if (node.kind != NodeKind::kLiteral) return std::nullopt;
+    bytes.push_back(node.bytes);
+  }
+  auto result = evaluate(instruction, bytes, kMaxBytes);
+  if (!result) return std::nullopt;
+  const Shape* shape = instruction.shape();
+  return terms.literal(shape->element_type(), shape->element_count(), *result);
+}
+
+// A handle in words of "the same device" as the anchor, where it is seen from that.
+Handle relative_to(Handle handle, int32_t anchor) {
+  if (handle.device >= 0 && handle.device == anchor) handle.device = Handle::kSame;
+  return handle;
 }
 
 // The start indices of a dynamic-slice or -update, if they are known.
@@ -117,37 +140,43 @@ TermDomain::Leaves TermDomain::on_each_device(std::span<Operand<Array>> operands
     return !operand.array->is_set() || operand.array->is_uniform();
   });
   size_t positions = uniform ? 1 : device_count;
-  using Key = std::vector<std::pair<uint32_t, int32_t>>;
-  std::map<Key, std::vector<Handle>> done;
+  // What was made on one device: operands and results in words of "the same device".
+  struct Made {
+    std::vector<Handle> operands, results;
+  };
+  std::unordered_multimap<size_t, Made> done;
   std::vector<std::vector<Handle>> by_leaf;
-  std::vector<Handle> handles;
+  std::vector<Handle> handles, relative;
   for (size_t position = 0; position < positions; ++position) {
     handles.clear();
-    Key key;
+    relative.clear();
     int32_t anchor = Handle::kNoDevice;
+    size_t hash = 0;
     for (const Operand<Array>& operand : operands) {
       if (!operand.array->is_set()) continue;  // a token
       Handle handle = (*operand.array)[position];
       handles.push_back(handle);
       if (anchor < 0) anchor = handle.device;
-      key.emplace_back(handle.node, handle.device >= 0 && handle.device == anchor ? Handle::kSame
-                                                                                  : handle.device);
+      relative.push_back(relative_to(handle, anchor));
+      hash = mix(hash, relative.back());
     }
+    auto [first, last] = done.equal_range(hash);
+    auto found = std::find_if(first, last,
+                              [&](const auto& made) { return made.second.operands == relative; });
     std::vector<Handle> results;
-    if (auto found = done.find(key); found != done.end()) {
-      for (Handle relative : found->second) results.push_back(Terms::resolve(relative, anchor));
+    if (found != last) {
+      for (Handle one : found->second.results) results.push_back(Terms::resolve(one, anchor));
     } else {
       Handles made = function(handles);
       if (!made) return tl::unexpected(std::move(made.error()));
       results = *std::move(made);
-      std::vector<Handle> relative = results;
-      bool keep = true;
-      for (Handle& result : relative) {
-        if (result.device >= 0 && result.device == anchor) result.device = Handle::kSame;
+      if (position + 1 < positions) {
+        Made kept{relative, {}};
+        for (Handle result : results) kept.results.push_back(relative_to(result, anchor));
         // A result that is seen from another device may name this one by number.
-        keep = keep && result.device < 0;
+        bool keep = std::ranges::all_of(kept.results, [](Handle one) { return one.device < 0; });
+        if (keep) done.emplace(hash, std::move(kept));
       }
-      if (keep) done.emplace(std::move(key), std::move(relative));
     }
     by_leaf.resize(results.size());
     for (size_t leaf = 0; leaf < results.size(); ++leaf) by_leaf[leaf].push_back(results[leaf]);
@@ -248,12 +277,17 @@ Handle TermDomain::iota(const Instruction& instruction) {
 
 std::optional<Handle> TermDomain::moved(const Instruction& instruction,
                                         std::span<const Handle> operands) {
+  // Terms are rows of elements: dimensions are nothing to them.
+  if (instruction.opcode() == Opcode::kReshape && !instruction.has_dynamic_shape()) {
+    return operands[0];
+  }
   MovementFacts facts;
   if (moved_operand_count(instruction) < operands.size()) {
     std::optional<std::vector<int64_t>> starts = known_starts(terms_, instruction, operands);
     if (!starts) return std::nullopt;
     facts.starts = *std::move(starts);
   }
+  if (std::optional<Handle> result = moved_literals(terms_, instruction, operands)) return result;
   auto steps = movement(instruction, facts);
   if (!steps) return std::nullopt;
   std::vector<Handle> current(operands.begin(), operands.end());
