@@ -33,6 +33,7 @@
 #include "passes/permute_to_gather/gather_chain.h"
 #include "passes/permute_to_gather/options.h"
 #include "passes/permute_to_gather/permute_table.h"
+#include "passes/permute_to_gather/platforms.h"
 #include "passes/permute_to_gather/predicate.h"
 
 namespace minihlo {
@@ -346,11 +347,13 @@ class Run {
 
   // These texts are those of the original.
   void log_configuration() const {
+    const Platform& platform = platform_of(options_.platform_version);
+    const int64_t cores = core_count(platform, options_.nc_divisor, options_.override_core_count);
     log([&] {
       return fmt::format("Platform Version: {}{}", options_.platform_version,
-                         options_.platform_version == "3.0" ? "" : ". Defaulting to 32 cores");
+                         platform.is_divided ? "" : fmt::format(". Defaulting to {} cores", cores));
     });
-    log([&] { return fmt::format("core count {}", options_.core_count()); });
+    log([&] { return fmt::format("core count {}", cores); });
     log([&] { return fmt::format("override_core_count {}", options_.override_core_count); });
     log([&] { return fmt::format("Initial replica_count from config = {}", replicas_); });
     log([&] { return fmt::format("Initial num_partitions from config = {}", partitions_); });

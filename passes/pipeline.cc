@@ -156,7 +156,13 @@ class PipelineParser {
   size_t position_ = 0;
 };
 
-// What the verifier says against a module, or nothing.
+}  // namespace
+
+std::optional<Pipeline> parse_pipeline(const std::shared_ptr<const Source>& source,
+                                       Diagnostics& diagnostics) {
+  return PipelineParser(*source, diagnostics).run();
+}
+
 std::string verification_errors(const Module& module, const PassContext& context) {
   Diagnostics diagnostics;
   verify(module, {.replicas = context.replicas, .partitions = context.partitions}, diagnostics);
@@ -170,13 +176,6 @@ std::string verification_errors(const Module& module, const PassContext& context
   return text;
 }
 
-}  // namespace
-
-std::optional<Pipeline> parse_pipeline(const std::shared_ptr<const Source>& source,
-                                       Diagnostics& diagnostics) {
-  return PipelineParser(*source, diagnostics).run();
-}
-
 tl::expected<void, std::string> run_pass(Module& module, const PassCall& call,
                                          PassContext& context) {
   auto done = call.info->make(call.options)->run(module, context);
@@ -185,22 +184,25 @@ tl::expected<void, std::string> run_pass(Module& module, const PassCall& call,
 }
 
 tl::expected<void, std::string> run_pipeline(Module& module, const Pipeline& pipeline,
-                                             PassContext& context, bool verify_each) {
+                                             PassContext& context, bool verify_each,
+                                             const PipelineObserver& observer) {
   if (verify_each) {
     std::string errors = verification_errors(module, context);
     if (!errors.empty()) {
       return tl::make_unexpected("the module is not valid before the first pass:" + errors);
     }
   }
-  for (const PassCall& call : pipeline) {
-    auto done = run_pass(module, call, context);
+  if (observer) observer(module, 0);
+  for (size_t i = 0; i < pipeline.size(); ++i) {
+    auto done = run_pass(module, pipeline[i], context);
     if (!done) return done;
-    if (!verify_each) continue;
-    std::string errors = verification_errors(module, context);
+    std::string errors = verify_each ? verification_errors(module, context) : "";
     if (!errors.empty()) {
-      return tl::make_unexpected(fmt::format(
-          "internal error: pass {} left a module that is not valid:{}", call.to_string(), errors));
+      return tl::make_unexpected(
+          fmt::format("internal error: pass {} left a module that is not valid:{}",
+                      pipeline[i].to_string(), errors));
     }
+    if (observer) observer(module, i + 1);
   }
   return {};
 }

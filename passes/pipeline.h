@@ -3,6 +3,7 @@
 //   collective-permute-to-all-gather{gate=always fill=zero},dce
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,9 +37,16 @@ std::optional<Pipeline> parse_pipeline(const std::shared_ptr<const Source>& sour
 tl::expected<void, std::string> run_pass(Module& module, const PassCall& call,
                                          PassContext& context);
 
+/// Takes the module and the number of passes that have run: 0 at first, then after each.
+using PipelineObserver = std::function<void(const Module& module, size_t done)>;
+
 /// Runs all passes. With `verify_each` the module is verified first and after each pass; what a
 /// pass breaks is reported as its fault, with the verifier's words.
 tl::expected<void, std::string> run_pipeline(Module& module, const Pipeline& pipeline,
-                                             PassContext& context, bool verify_each);
+                                             PassContext& context, bool verify_each,
+                                             const PipelineObserver& observer = {});
+
+/// What the verifier says against a module on the context's mesh, one line each, or nothing.
+std::string verification_errors(const Module& module, const PassContext& context);
 
 }  // namespace minihlo

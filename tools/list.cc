@@ -5,6 +5,7 @@
 
 #include "ir/opcode.h"
 #include "passes/pass.h"
+#include "passes/permute_to_gather/platforms.h"
 #include "tools/command.h"
 #include "tools/error_output.h"
 #include "tools/json_out.h"
@@ -107,6 +108,28 @@ Json passes_json() {
   return list;
 }
 
+void list_platforms_text() {
+  for (const Platform& platform : platforms()) {
+    print_stdout(fmt::format("{}\n    version {}, {}: {} {}cores\n", platform.name,
+                             platform.version, platform.instance, platform.cores,
+                             platform.is_divided ? "physical " : ""));
+  }
+}
+
+Json platforms_json() {
+  Json list = Json::array();
+  for (const Platform& platform : platforms()) {
+    Json entry = Json::object();
+    entry.set("platform", platform.name);
+    entry.set("version", platform.version);
+    entry.set("instance", platform.instance);
+    entry.set("cores", platform.cores);
+    entry.set("divided", platform.is_divided);
+    list.push(std::move(entry));
+  }
+  return list;
+}
+
 // What can be listed: a word of the command line, and both forms.
 struct Listing {
   std::string_view name;
@@ -116,6 +139,7 @@ struct Listing {
 constexpr Listing kListings[] = {
     {"opcodes", list_opcodes_text, opcodes_json},
     {"passes", list_passes_text, passes_json},
+    {"platforms", list_platforms_text, platforms_json},
 };
 
 class List : public Command {
@@ -128,11 +152,13 @@ class List : public Command {
             "opcodes: every HLO opcode with its number of operands, its family, whether "
             "its shape\nmay be left out in text, and the attributes of its own.\n"
             "passes: every pass of minihlo opt with its options, what they take and their "
-            "defaults.",
+            "defaults,\nand what it keeps.\n"
+            "platforms: those of the Neuron compiler, with the cores of their largest instance.",
         .examples =
             "  minihlo list opcodes                      the table of opcodes\n"
             "  minihlo list opcodes --json               the same as JSON\n"
-            "  minihlo list passes                       passes and their options",
+            "  minihlo list passes                       passes and their options\n"
+            "  minihlo list platforms                    what platform_version names",
     };
   }
 

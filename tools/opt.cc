@@ -1,5 +1,6 @@
 // minihlo opt: rewrite a module by passes.
 #include <algorithm>
+#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -43,9 +44,18 @@ class Opt : public Command {
             "\n"
             "  collective-permute-to-all-gather{gate=always fill=zero},dce\n"
             "\n"
-            "minihlo list passes shows them all. FILE has to parse but need not be valid. The "
-            "mesh is\n"
-            "what its header says, unless --replicas and --partitions say otherwise.\n"
+            "minihlo list passes shows them all. The mesh is what the header says, unless "
+            "--replicas and\n"
+            "--partitions say otherwise.\n"
+            "\n"
+            "FILE has to parse but need not be valid. Where it is, the module is verified after "
+            "each pass,\n"
+            "and what a pass breaks is an error; --verify-each also refuses what is not valid at "
+            "first.\n"
+            "\n"
+            "--dump-dir writes the module as it is before the first pass and after each, in files "
+            "that are\n"
+            "named and numbered as XLA names its dumps.\n"
             "\n"
             "--prove compares the modules before and after each pass, as minihlo equiv does; the "
             "worst\n"
@@ -71,7 +81,13 @@ class Opt : public Command {
     arguments.option("--partitions", "P", context_.partitions, "partitions, if not the header's",
                      1);
     arguments.flag("--verbose", verbose_, "say on standard error what the passes do");
-    arguments.flag("--verify-each", verify_each_, "verify the module before and after each pass");
+    arguments.flag("--verify-each", verify_each_,
+                   "refuse a module that is not valid, before and after each pass");
+    arguments.flag("--no-verify-each", no_verify_each_, "verify nothing");
+    arguments.option("--print-after", "PASS", print_after_,
+                     "print the module on standard error after each run of PASS, or of all");
+    arguments.option("--dump-dir", "DIR", dump_folder_,
+                     "write the module before the first pass and after each into DIR");
     arguments.flag("--prove", prove_,
                    "compare the modules before and after each pass, as equiv does");
     arguments.flag("--json", json_, "print one JSON document and nothing else");
@@ -97,12 +113,13 @@ class Opt : public Command {
     if (!module) return ExitCode::kInvalid;
     if (verbose_)
       context_.log = [](std::string_view line) { print_stderr(std::string(line) + "\n"); };
-    auto done = prove_ ? run_and_prove(*module, *pipeline)
-                       : run_pipeline(*module, *pipeline, context_, verify_each_);
+    if (!is_known(print_after_)) return ExitCode::kInvalid;
+    auto done = run_passes(*module, *pipeline);
     if (!done) {
       print_error(done.error());
       return ExitCode::kInvalid;
     }
+    if (dump_failed_) return ExitCode::kInvalid;
     if (!json_ || !output_.empty()) {
       if (!write_output(output_.empty() ? "-" : output_, print_text(*module))) {
         return ExitCode::kInvalid;
@@ -113,33 +130,74 @@ class Opt : public Command {
   }
 
  private:
-  // Runs the pipeline pass by pass, each compared with what it was given. Verdicts go to standard
-  // error, unless they are to be in the document; the worst of them is the exit code.
-  tl::expected<void, std::string> run_and_prove(Module& module, const Pipeline& pipeline) {
+  static bool is_known(const std::string& name) {
+    if (name.empty() || name == "all" || find_pass(name)) return true;
+    std::vector<std::string_view> names = {"all"};
+    for (const PassInfo* pass : passes()) names.push_back(pass->name);
+    print_error(fmt::format("opt: --print-after={} is no pass{}", name, suggestion(name, names)));
+    return false;
+  }
+
+  tl::expected<void, std::string> run_passes(Module& module, const Pipeline& pipeline) {
     auto mesh = make_mesh(context_.replica_count(module), context_.num_partitions(module));
-    if (!mesh) return tl::unexpected(mesh.error());
-    prove::EquivalenceOptions options;
-    options.mesh = *mesh;
-    for (const PassCall& call : pipeline) {
-      std::unique_ptr<Module> before = module.clone();
-      auto done = run_pipeline(module, {call}, context_, true);
-      if (!done) return done;
-      prove::EquivalenceResult result = prove::check_equivalence(*before, module, options);
-      if (!json_) {
-        print_stderr(fmt::format("{}: {}", call.to_string(), equivalence_text(result, *mesh)));
-      }
-      Json proof = equivalence_json(result, *mesh);
-      proof.set("pass", call.to_string());
-      proofs_.push(std::move(proof));
-      auto code = static_cast<ExitCode>(prove::exit_code(result.verdict));
-      auto rank = [](ExitCode one) {
-        constexpr ExitCode kOrder[] = {ExitCode::kOk, ExitCode::kUndecided, ExitCode::kUnsupported,
-                                       ExitCode::kInvalid, ExitCode::kDiffers};
-        return std::ranges::find(kOrder, one) - std::begin(kOrder);
-      };
-      if (rank(code) > rank(proved_)) proved_ = code;
+    if (prove_ && !mesh) return tl::unexpected(mesh.error());
+    bool verify = verify_each_ || prove_;
+    if (!verify && !no_verify_each_) {
+      verify = verification_errors(module, context_).empty();
+      if (!verify) print_warning("opt: the module is not valid, so passes are not verified");
     }
-    return {};
+    std::unique_ptr<Module> before;
+    return run_pipeline(module, pipeline, context_, verify, [&](const Module& now, size_t done) {
+      if (done > 0) print_after(now, pipeline[done - 1]);
+      dump(now, pipeline, done);
+      if (!prove_) return;
+      if (done > 0) prove(*before, now, pipeline[done - 1], *mesh);
+      if (done < pipeline.size()) before = now.clone();
+    });
+  }
+
+  void print_after(const Module& module, const PassCall& call) const {
+    if (print_after_ != "all" && print_after_ != call.info->name) return;
+    print_stderr(fmt::format("// after {}\n{}", call.to_string(), print_text(module)));
+  }
+
+  // XLA names a dump module_0000.MODULE.0001.PIPELINE.after_PASS.before_PASS.txt.
+  void dump(const Module& module, const Pipeline& pipeline, size_t done) {
+    if (dump_folder_.empty() || dump_failed_) return;
+    std::error_code error;
+    std::filesystem::create_directories(dump_folder_, error);
+    std::string name(module.name());
+    std::replace_if(
+        name.begin(), name.end(), [](char c) { return c == '/' || c == '\0'; }, '_');
+    const std::string file =
+        fmt::format("module_0000.{}.{:04}.minihlo.after_{}.before_{}.txt", name.substr(0, 100),
+                    done, done == 0 ? "pipeline-start" : pipeline[done - 1].info->name,
+                    done == pipeline.size() ? "pipeline-end" : pipeline[done].info->name);
+    dump_failed_ =
+        !write_output((std::filesystem::path(dump_folder_) / file).string(), print_text(module));
+  }
+
+  // Compares the module with what the pass was given. Verdicts go to standard error, unless they
+  // are to be in the document; the worst of them is the exit code.
+  void prove(const Module& before, const Module& after, const PassCall& call, const Mesh& mesh) {
+    prove::EquivalenceOptions options;
+    options.mesh = mesh;
+    // A pass that says it keeps bits is held to that.
+    options.bits = call.info->keeps == Keeps::kBits;
+    prove::EquivalenceResult result = prove::check_equivalence(before, after, options);
+    if (!json_) {
+      print_stderr(fmt::format("{}: {}", call.to_string(), equivalence_text(result, mesh)));
+    }
+    Json proof = equivalence_json(result, mesh);
+    proof.set("pass", call.to_string());
+    proofs_.push(std::move(proof));
+    auto code = static_cast<ExitCode>(prove::exit_code(result.verdict));
+    auto rank = [](ExitCode one) {
+      constexpr ExitCode kOrder[] = {ExitCode::kOk, ExitCode::kUndecided, ExitCode::kUnsupported,
+                                     ExitCode::kInvalid, ExitCode::kDiffers};
+      return std::ranges::find(kOrder, one) - std::begin(kOrder);
+    };
+    if (rank(code) > rank(proved_)) proved_ = code;
   }
 
   Json report(const Pipeline& pipeline) {
@@ -159,7 +217,11 @@ class Opt : public Command {
   std::string output_;
   PassContext context_;
   bool verbose_ = false;
+  std::string print_after_;
+  std::string dump_folder_;
+  bool dump_failed_ = false;
   bool verify_each_ = false;
+  bool no_verify_each_ = false;
   bool prove_ = false;
   bool json_ = false;
   Json proofs_ = Json::array();

@@ -1,11 +1,6 @@
 #include "passes/permute_to_gather/options.h"
 
 namespace minihlo {
-int64_t PermuteToGatherOptions::core_count() const {
-  // 128 are the physical cores of a trn2.48xlarge, 32 the cores of a trn1.32xlarge.
-  if (platform_version != "3.0") return 32;
-  return override_core_count > 0 ? override_core_count : 128 / nc_divisor;
-}
 
 PermuteToGatherOptions read_permute_to_gather_options(const PassOptions& options) {
   using Result = PermuteToGatherOptions;

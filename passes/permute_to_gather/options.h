@@ -35,9 +35,6 @@ struct PermuteToGatherOptions {
   std::string platform_version;
   int64_t nc_divisor = 1;
   int64_t override_core_count = 0;
-
-  /// The number of cores that the original would work out.
-  int64_t core_count() const;
 };
 
 inline constexpr std::string_view kNeuronPreset = "neuron-2.24";
@@ -75,7 +72,7 @@ inline constexpr OptionInfo kPermuteToGatherOptions[] = {
      "all that neuronx-cc 2.24 does; options beside it override that part"},
     {"mesh", "0", "", 0,
      "the number of partitions where the module has at most one replica and one partition"},
-    {"platform_version", "2.0", "", {}, "the platform for the log; 3.0 is trn2"},
+    {"platform_version", "2.0", "", {}, "the platform for the log (minihlo list platforms)"},
     {"nc_divisor", "1", "", 1, "physical cores per logical core, for the log; of platform 3.0"},
     {"override_core_count", "0", "", 0,
      "cores for the log instead of 128 / nc_divisor; of platform 3.0"},
