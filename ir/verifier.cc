@@ -19,14 +19,18 @@ Verification::Verification(const Module& module, const VerifyOptions& options,
     header_error("mesh", module.replica_count() < 1 ? "replica_count" : "num_partitions", "{}",
                  mesh.error());
   }
+  first_callers_.reserve(module.computations().size() + 1);
   for (const Computation* computation : module.computations()) {
+    first_callers_.push_back(callers_.size());
     for (const Instruction* instruction : computation->instructions()) {
       families_.set(static_cast<size_t>(info(instruction->opcode()).family));
       for (const Attribute& attribute : instruction->attributes()) {
         attributes_.set(static_cast<size_t>(attribute.id));
       }
+      if (instruction->calls_computations()) callers_.push_back(instruction);
     }
   }
+  first_callers_.push_back(callers_.size());
 }
 
 Location Verification::header_location(std::string_view attribute) {

@@ -140,44 +140,47 @@ void check_constraints(Verification& v, const Instruction* call) {
 }  // namespace
 
 void check_called_computations(Verification& v) {
+  if (v.uses(Family::kCustom)) {
+    for (const Computation* computation : v.module().computations()) {
+      for (const Instruction* instruction : computation->instructions()) {
+        if (instruction->opcode() == Opcode::kCustomCall && v.is_sound(instruction)) {
+          check_constraints(v, instruction);
+        }
+      }
+    }
+  }
   enum Caller : uint8_t { kAsync = 1, kOther = 2 };
   std::vector<uint8_t> callers(v.module().computations().size(), 0);
   std::vector<bool> done(callers.size(), false);
   WrappedComputations wrapped(v);
-  for (const Computation* computation : v.module().computations()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      const Opcode opcode = instruction->opcode();
-      if (opcode == Opcode::kCustomCall && v.is_sound(instruction)) {
-        check_constraints(v, instruction);
-      } else if (opcode == Opcode::kCall && v.is_sound(instruction)) {
-        check_composite(v, instruction);
+  for (const Instruction* instruction : v.callers()) {
+    if (!v.is_sound(instruction)) continue;
+    const Opcode opcode = instruction->opcode();
+    if (opcode == Opcode::kCall) check_composite(v, instruction);
+    const bool is_async = opcode == Opcode::kAsyncStart || opcode == Opcode::kAsyncUpdate ||
+                          opcode == Opcode::kAsyncDone;
+    for (const Computation* called : instruction->called_computations()) {
+      uint8_t& callers_of = callers[called->number()];
+      const uint8_t before = callers_of;
+      callers_of |= is_async ? kAsync : kOther;
+      if (before != callers_of && callers_of == (kAsync | kOther)) {
+        v.warning("async-computation", instruction,
+                  "%{} calls %{}, which is called by asynchronous and other instructions",
+                  instruction->name(), called->name());
       }
-      if (!instruction->calls_computations() || !v.is_sound(instruction)) continue;
-      const bool is_async = opcode == Opcode::kAsyncStart || opcode == Opcode::kAsyncUpdate ||
-                            opcode == Opcode::kAsyncDone;
-      for (const Computation* called : instruction->called_computations()) {
-        uint8_t& callers_of = callers[called->number()];
-        const uint8_t before = callers_of;
-        callers_of |= is_async ? kAsync : kOther;
-        if (before != callers_of && callers_of == (kAsync | kOther)) {
-          v.warning("async-computation", instruction,
-                    "%{} calls %{}, which is called by asynchronous and other instructions",
-                    instruction->name(), called->name());
-        }
-        check_thread(v, instruction, called);
-        if (done[called->number()]) {
-          if (opcode == Opcode::kFusion) {
-            v.error("fusion", instruction, "%{} calls %{}, which is the body of another fusion",
-                    instruction->name(), called->name());
-          }
-          continue;
-        }
+      check_thread(v, instruction, called);
+      if (done[called->number()]) {
         if (opcode == Opcode::kFusion) {
-          check_fused(v, instruction, called);
-          done[called->number()] = true;
-        } else if (opcode == Opcode::kAsyncStart) {
-          wrapped.check(instruction, called);
+          v.error("fusion", instruction, "%{} calls %{}, which is the body of another fusion",
+                  instruction->name(), called->name());
         }
+        continue;
+      }
+      if (opcode == Opcode::kFusion) {
+        check_fused(v, instruction, called);
+        done[called->number()] = true;
+      } else if (opcode == Opcode::kAsyncStart) {
+        wrapped.check(instruction, called);
       }
     }
   }

@@ -39,18 +39,15 @@ void check_entry(Verification& v) {
     v.header_error("no-entry", "", "the module has no entry computation");
     return;
   }
-  for (const Computation* computation : v.module().computations()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      if (!instruction->calls_computations()) continue;
-      for (const Computation* called : instruction->called_computations()) {
-        if (called != entry) continue;
-        if (instruction->opcode() == Opcode::kFusion) {
-          v.error("called-entry", instruction, "%{} fuses the entry computation %{}",
+  for (const Instruction* instruction : v.callers()) {
+    for (const Computation* called : instruction->called_computations()) {
+      if (called != entry) continue;
+      if (instruction->opcode() == Opcode::kFusion) {
+        v.error("called-entry", instruction, "%{} fuses the entry computation %{}",
+                instruction->name(), entry->name());
+      } else {
+        v.warning("called-entry", instruction, "%{} calls the entry computation %{}",
                   instruction->name(), entry->name());
-        } else {
-          v.warning("called-entry", instruction, "%{} calls the entry computation %{}",
-                    instruction->name(), entry->name());
-        }
       }
     }
   }
@@ -159,7 +156,7 @@ void check_call_graph(Verification& v) {
   enum class State : uint8_t { kNew, kOpen, kDone };
   struct Frame {
     const Computation* computation;
-    size_t next = 0;                        // of its instructions
+    size_t next = 0;                        // of its callers
     std::vector<Computation*> called = {};  // by the one before that: what is left, last first
   };
   std::span<Computation* const> computations = v.module().computations();
@@ -172,14 +169,13 @@ void check_call_graph(Verification& v) {
     while (!stack.empty()) {
       Frame& frame = stack.back();
       if (frame.called.empty()) {
-        if (frame.next == frame.computation->size()) {
+        const std::span<const Instruction* const> callers = v.callers_in(frame.computation);
+        if (frame.next == callers.size()) {
           state[frame.computation->number()] = State::kDone;
           stack.pop_back();
           continue;
         }
-        const Instruction* instruction = frame.computation->instructions()[frame.next++];
-        if (!instruction->calls_computations()) continue;
-        frame.called = instruction->called_computations();
+        frame.called = callers[frame.next++]->called_computations();
         std::ranges::reverse(frame.called);
         continue;
       }
@@ -188,7 +184,7 @@ void check_call_graph(Verification& v) {
       if (!called || called->module() != &v.module()) continue;
       State& to = state[called->number()];
       if (to == State::kOpen) {
-        const Instruction* caller = frame.computation->instructions()[frame.next - 1];
+        const Instruction* caller = v.callers_in(frame.computation)[frame.next - 1];
         v.error("call-cycle", caller, "%{} calls %{}, from which it is called itself",
                 caller->name(), called->name());
       } else if (to == State::kNew) {

@@ -34,6 +34,12 @@ class Verification {
   /// lacks need not look at its instructions.
   bool uses(Family family) const { return families_[static_cast<size_t>(family)]; }
   bool uses(AttributeId id) const { return attributes_[static_cast<size_t>(id)]; }
+  /// The instructions that call computations, in the module's order; those of one computation.
+  std::span<const Instruction* const> callers() const { return callers_; }
+  std::span<const Instruction* const> callers_in(const Computation* computation) const {
+    const size_t first = first_callers_[computation->number()];
+    return callers().subspan(first, first_callers_[computation->number() + 1] - first);
+  }
 
   /// Whether the instruction has the operands and attributes that its opcode asks for, so that its
   /// shape and ids may be looked at. What is not is marked by the rules of structure.cc.
@@ -100,6 +106,8 @@ class Verification {
   std::optional<Mesh> mesh_;
   std::bitset<static_cast<size_t>(Family::kRandom) + 1> families_;
   std::bitset<kAttributeCount> attributes_;
+  std::vector<const Instruction*> callers_;
+  std::vector<size_t> first_callers_;  // by computation, and the number of all
   bool all_sound_ = true;
   std::map<std::string_view, Location> header_locations_;  // of attributes asked for so far
   std::vector<std::vector<bool>> unsound_;  // by computation and instruction; empty: all sound
