@@ -117,6 +117,35 @@ void order_callees_first(Module& module) {
   module.order_computations(order);
 }
 
+void order_operands_first(Computation& computation) {
+  enum class Mark : uint8_t { kNew, kOpen, kPlaced };
+  std::vector<Mark> marks(computation.size(), Mark::kNew);
+  std::vector<Instruction*> order, stack;
+  for (Instruction* instruction : computation.instructions()) {
+    stack.push_back(instruction);
+    while (!stack.empty()) {
+      Instruction* top = stack.back();
+      Mark& mark = marks[top->number()];
+      if (mark != Mark::kNew) {
+        if (mark == Mark::kOpen) order.push_back(top);
+        mark = Mark::kPlaced;
+        stack.pop_back();
+        continue;
+      }
+      mark = Mark::kOpen;
+      auto need = [&](std::span<Instruction* const> before) {
+        // The last one pushed is the first one placed.
+        for (size_t i = before.size(); i-- > 0;) {
+          if (marks[before[i]->number()] == Mark::kNew) stack.push_back(before[i]);
+        }
+      };
+      need(top->get(attr::control_predecessors));
+      need(top->operands());
+    }
+  }
+  computation.set_instructions(std::move(order));
+}
+
 std::vector<int64_t> call_counts(const Module& module) {
   std::vector<int64_t> counts(module.computations().size());
   if (module.entry()) ++counts[module.entry()->number()];

@@ -36,6 +36,10 @@ std::optional<Opcode> reducer_opcode(const Computation& reducer);
 /// their order.
 void order_callees_first(Module& module);
 
+/// Puts a computation's instructions where they may stand: operands and control predecessors before
+/// those that use them; those that may stay keep their order. Requires that there is no cycle.
+void order_operands_first(Computation& computation);
+
 /// How often each computation is called, by number; the entry has one more.
 std::vector<int64_t> call_counts(const Module& module);
 

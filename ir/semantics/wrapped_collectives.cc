@@ -84,87 +84,102 @@ tl::expected<std::shared_ptr<Module>, std::string> read_attributes(const Operati
 
 class Unwrapping {
  public:
-  explicit Unwrapping(const Module& module) : module_(module.clone()) {}
+  explicit Unwrapping(Module& module) : module_(module) {}
 
-  tl::expected<std::unique_ptr<Module>, std::string> run() {
-    const std::vector<Computation*> computations(module_->computations().begin(),
-                                                 module_->computations().end());
+  // All calls are read before the first is rewritten, so that an error changes nothing.
+  tl::expected<size_t, std::string> run() {
+    const std::vector<Computation*> computations(module_.computations().begin(),
+                                                 module_.computations().end());
+    for (const Computation* computation : computations) {
+      for (const Instruction* instruction : computation->instructions()) {
+        if (!is_wrapped(*instruction)) continue;
+        std::string wrong = read(*instruction);
+        if (!wrong.empty()) {
+          return tl::unexpected(fmt::format("%{}: {}", instruction->name(), wrong));
+        }
+      }
+    }
+    size_t next = 0;
     for (Computation* computation : computations) {
+      if (next == calls_.size() || calls_[next].call->parent() != computation) continue;
       Rewriter rewriter(computation);
       while (Instruction* at = rewriter.next()) {
-        if (!is_wrapped(*at)) continue;
-        std::string wrong = unwrap(rewriter, *at);
-        if (!wrong.empty()) return tl::unexpected(fmt::format("%{}: {}", at->name(), wrong));
+        if (next < calls_.size() && calls_[next].call == at) unwrap(rewriter, *at, calls_[next++]);
       }
       rewriter.finish();
     }
     std::vector<Computation*> order = made_;
     order.insert(order.end(), computations.begin(), computations.end());
-    module_->order_computations(order);
-    Diagnostics diagnostics;
-    verify(*module_, {}, diagnostics);
-    for (const Diagnostic& diagnostic : diagnostics.all()) {
-      if (diagnostic.severity == Severity::kError) return tl::unexpected(diagnostic.message);
-    }
-    return std::move(module_);
+    module_.order_computations(order);
+    return calls_.size();
   }
 
  private:
+  struct Call {
+    const Instruction* call;
+    const Operation* operation;
+    std::vector<Attribute> attributes;
+    Computation* reducer;  // null: to be made, or none
+  };
+
   // What is wrong, or nothing.
-  std::string unwrap(Rewriter& rewriter, Instruction& call) {
+  std::string read(const Instruction& call) {
     std::string_view target = call.get(attr::custom_call_target);
     const Operation& operation = *operation_of(target);
     const JsonText* config = call.get(attr::backend_config);
     auto read = read_attributes(operation, config ? config->text : "");
     if (!read) return read.error();
-    module_->keep(*read);
-    std::vector<Attribute> attributes;
+    module_.keep(*read);
+    Call& kept = calls_.emplace_back(Call{&call, &operation, {}, nullptr});
     for (const Attribute& attribute : (*read)->entry()->root()->attributes()) {
-      if (attribute.id != AttributeId::to_apply) attributes.push_back(attribute);
+      if (attribute.id != AttributeId::to_apply) kept.attributes.push_back(attribute);
     }
-    if (operation.reduces) {
-      const std::vector<Computation*> called = call.called_computations();
-      Computation* reducer = called.empty()       ? make_reducer(target, operation, call)
-                             : called.size() == 1 ? called[0]
-                                                  : nullptr;
-      if (!reducer) return "it has no reducer";
-      attributes.push_back(make_attribute(attr::to_apply, reducer));
-    }
-    for (AttributeId id :
-         {AttributeId::metadata, AttributeId::frontend_attributes, AttributeId::sharding}) {
-      if (const Attribute* kept = find_attribute(call.attributes(), id)) {
-        attributes.push_back(*kept);
-      }
-    }
-    Instruction* by =
-        rewriter.emit(operation.opcode, call.name(), call.shape(), call.operands(), attributes);
-    rewriter.replace(&call, by);
-    by->set_name(call.name());
-    return "";
+    if (!operation.reduces) return "";
+    const std::vector<Computation*> called = call.called_computations();
+    if (called.size() == 1) kept.reducer = called[0];
+    const bool can_make =
+        called.empty() && reducer_of(target, operation) && first_array(call.shape())->is_array();
+    return kept.reducer || can_make ? "" : "it has no reducer";
   }
 
-  // Of scalars of the result's type, with the opcode that the target names; null: none.
-  Computation* make_reducer(std::string_view target, const Operation& operation,
-                            const Instruction& call) {
-    const Reducer* row = reducer_of(target, operation);
-    const Shape* array = first_array(call.shape());
-    if (!row || !array->is_array()) return nullptr;
-    const Shape* scalar = module_->shapes().scalar(array->element_type());
-    auto name = [&](std::string_view base) { return module_->unique_instruction_name(base); };
+  void unwrap(Rewriter& rewriter, Instruction& call, Call& read) {
+    std::vector<Attribute>& attributes = read.attributes;
+    if (read.operation->reduces) {
+      if (!read.reducer) {
+        read.reducer =
+            make_reducer(*reducer_of(call.get(attr::custom_call_target), *read.operation), call);
+      }
+      attributes.push_back(make_attribute(attr::to_apply, read.reducer));
+    }
+    for (const AttributeUse& use : common_attributes()) {
+      const Attribute* kept = find_attribute(call.attributes(), use.id);
+      if (kept && use.id != AttributeId::backend_config) attributes.push_back(*kept);
+    }
+    Instruction* by = rewriter.emit(read.operation->opcode, call.name(), call.shape(),
+                                    call.operands(), attributes);
+    rewriter.replace(&call, by);
+    by->set_name(call.name());
+  }
+
+  // Of scalars of the result's type.
+  Computation* make_reducer(const Reducer& row, const Instruction& call) {
+    const Shape* scalar = module_.shapes().scalar(first_array(call.shape())->element_type());
+    auto name = [&](std::string_view base) { return module_.unique_instruction_name(base); };
     Computation* reducer =
-        module_->add_computation(module_->keep_name(fmt::format("reducer.{}", call.name())));
+        module_.add_computation(module_.keep_name(fmt::format("reducer.{}", call.name())));
     std::array<Instruction*, 2> parameters{};
     for (int64_t i = 0; i < 2; ++i) {
       const Attribute number = make_attribute(attr::parameter_number, i);
       parameters[static_cast<size_t>(i)] =
           reducer->append(Opcode::kParameter, name("reduced"), scalar, {}, std::span(&number, 1));
     }
-    reducer->set_root(reducer->append(row->opcode, name("reducing"), scalar, parameters));
+    reducer->set_root(reducer->append(row.opcode, name("reducing"), scalar, parameters));
     made_.push_back(reducer);
     return reducer;
   }
 
-  std::unique_ptr<Module> module_;
+  Module& module_;
+  std::vector<Call> calls_;
   std::vector<Computation*> made_;
 };
 
@@ -185,24 +200,40 @@ std::optional<WrappedCollective> wrapped_collective(const Instruction& instructi
     const Shape* array = first_array(instruction.shape());
     if (!array->is_array()) return std::nullopt;
     wrapped.target += fmt::format("_{}", to_string(array->element_type()));
-    for (const AttributeUse& use : info(instruction.opcode()).attributes) {
-      const Attribute* attribute = find_attribute(instruction.attributes(), use.id);
-      if (!attribute || info(use.id).kind == AttributeKind::kComputation) continue;
+    auto add = [&](AttributeId id) {
+      const Attribute* attribute = find_attribute(instruction.attributes(), id);
+      if (!attribute || info(id).kind == AttributeKind::kComputation) return;
       if (!wrapped.backend_config.empty()) wrapped.backend_config += ", ";
       wrapped.backend_config += print_text(*attribute);
-    }
+    };
+    for (const AttributeUse& use : info(instruction.opcode()).attributes) add(use.id);
+    add(AttributeId::backend_config);
     return wrapped;
   }
   return std::nullopt;
 }
 
+tl::expected<size_t, std::string> unwrap_collectives(Module& module) {
+  return Unwrapping(module).run();
+}
+
 tl::expected<std::unique_ptr<Module>, std::string> unwrapped_collectives(const Module& module) {
+  bool has_any = false;
   for (const Computation* computation : module.computations()) {
     for (const Instruction* instruction : computation->instructions()) {
-      if (is_wrapped(*instruction)) return Unwrapping(module).run();
+      has_any |= is_wrapped(*instruction);
     }
   }
-  return std::unique_ptr<Module>();
+  if (!has_any) return std::unique_ptr<Module>();
+  std::unique_ptr<Module> copy = module.clone();
+  auto done = unwrap_collectives(*copy);
+  if (!done) return tl::unexpected(std::move(done.error()));
+  Diagnostics diagnostics;
+  verify(*copy, {}, diagnostics);
+  for (const Diagnostic& diagnostic : diagnostics.all()) {
+    if (diagnostic.severity == Severity::kError) return tl::unexpected(diagnostic.message);
+  }
+  return copy;
 }
 
 }  // namespace minihlo

@@ -27,10 +27,15 @@ struct WrappedCollective {
 /// Nothing for other instructions. Its reducer is to be the custom-call's called computation.
 std::optional<WrappedCollective> wrapped_collective(const Instruction& instruction);
 
+/// Makes such custom-calls of the module collectives again, and says how many. Errors, which leave
+/// the module as it was: attributes that can't be read, a reducer that is neither named nor in the
+/// target.
+tl::expected<size_t, std::string> unwrap_collectives(Module& module);
+
 /// A copy of the module in which such custom-calls are the collectives again: the same names,
 /// numbers, operands and shapes. Null where there are none. A reducer that the custom-call does not
-/// name is made of the target's. Errors: attributes that can't be read, a reducer that is neither
-/// named nor in the target, what the verifier says.
+/// name is made of the target's. Errors: those of unwrap_collectives(), what the
+/// verifier says.
 tl::expected<std::unique_ptr<Module>, std::string> unwrapped_collectives(const Module& module);
 
 }  // namespace minihlo

@@ -56,6 +56,7 @@ PassRun run_passes(std::string_view pipeline, std::string_view text, bool verify
                    int64_t partitions) {
   PassRun run;
   run.module = parse_module(text);
+  run.before = run.module->clone();
   std::shared_ptr<const Source> source = Source::from_string("passes", std::string(pipeline));
   Diagnostics diagnostics(source);
   std::optional<Pipeline> parsed = parse_pipeline(source, diagnostics);

@@ -18,6 +18,7 @@ std::unique_ptr<Module> parse_module(std::string_view text);
 std::string verifier_errors(const Module& module, int64_t replicas = 0, int64_t partitions = 0);
 
 struct PassRun {
+  std::unique_ptr<Module> before;  // as it was; both share their shapes
   std::unique_ptr<Module> module;
   std::vector<PassEntry> entries;
   std::vector<std::string> log;
