@@ -39,10 +39,12 @@ enum class CustomCallMeaning : uint8_t {
   kGehrd,
   kSytrd,
   kGtsv,
+  kPerturbedGtsv,
   kSyevd,
   kGesdd,
   kGeev,
   kGees,
+  kCsrProduct,
   kCollective,
 };
 

@@ -55,6 +55,12 @@ T Power::operator()(T base, T exponent) const {
   return T(std::pow(std::complex<double>(base), std::complex<double>(exponent)));
 }
 
+template <Complex T>
+T Atan2::operator()(T y, T x) const {
+  const std::complex<double> up(y), right(x), i(0, 1);
+  return T(-i * std::log(quotient(right + i * up, std::sqrt(right * right + up * up))));
+}
+
 const KernelRow* arithmetic_row(Opcode opcode) {
   static constexpr auto kRows =
       rows<2, Add, Subtract, Multiply, Mulhi, Divide, Remainder, Power, Atan2, Maximum, Minimum>();

@@ -151,12 +151,15 @@ struct Power {
   T operator()(T base, T exponent) const;
 };
 
+/// Of complex numbers -i log((x + iy) / sqrt(x^2 + y^2)).
 struct Atan2 {
   static constexpr Opcode kOpcode = Opcode::kAtan2;
   template <Real T>
   T operator()(T y, T x) const {
     return static_cast<T>(std::atan2(static_cast<double>(y), static_cast<double>(x)));
   }
+  template <Complex T>
+  T operator()(T y, T x) const;
 };
 
 /// NaN if either is; -0 is less than +0.
@@ -225,12 +228,22 @@ struct Compare {
   }
 };
 
-/// -NaN < -inf < ... < -0 < +0 < ... < inf < NaN, NaNs among themselves by payload.
+/// -NaN < -inf < ... < -0 < +0 < ... < inf < NaN, NaNs among themselves by payload. The NaN of an
+/// fnuz type has the bits of a negative zero, and is below all.
 template <ComparisonDirection direction>
 struct CompareTotalOrder {
   template <Real T>
   Pred operator()(T a, T b) const {
     return Compare<direction>{}(rank(a), rank(b));
+  }
+  template <int exponent, int mantissa, int bias>
+  Pred operator()(MiniFloat<exponent, mantissa, bias, FloatKind::kFnuz> a,
+                  MiniFloat<exponent, mantissa, bias, FloatKind::kFnuz> b) const {
+    const auto value = [](auto element) {
+      const float wide(element);
+      return wide != wide ? -wide : wide;
+    };
+    return (*this)(value(a), value(b));
   }
 
  private:

@@ -81,7 +81,10 @@ BufferDomain::Leaves BufferDomain::apply(const Instruction& instruction,
   if (!kernel) {
     return tl::unexpected(Stop::unsupported(
         std::string(to_string(opcode)),
-        fmt::format("{} is not supported in a run", instruction_place(instruction))));
+        fmt::format("{} is not supported in a run{}", instruction_place(instruction),
+                    instruction.has(attr::is_host_transfer) ? ": it is a transfer to the host, "
+                                                              "or from it"
+                                                            : "")));
   }
   if (context_.has_dynamic) {
     std::vector<const Shape*> shapes;

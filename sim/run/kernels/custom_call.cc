@@ -210,11 +210,14 @@ KernelResult custom_call_kernel(KernelCall& call) {
     case kGehrd:
     case kSytrd:
     case kGtsv:
+    case kPerturbedGtsv:
     case kSyevd:
     case kGesdd:
     case kGeev:
     case kGees:
       return lapack_call(call, row->meaning);
+    case kCsrProduct:
+      return csr_product_call(call);
     case kCollective:  // a run is of the module without them
       break;
   }

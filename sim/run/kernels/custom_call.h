@@ -19,5 +19,6 @@ KernelResult activation_call(KernelCall&, CustomCallMeaning);     // neuron_call
 KernelResult normalization_call(KernelCall&, CustomCallMeaning);  //
 KernelResult extreme_place_call(KernelCall&, CustomCallMeaning);  //
 KernelResult lapack_call(KernelCall&, CustomCallMeaning);         // lapack_call.cc
+KernelResult csr_product_call(KernelCall&);                       // sparse_call.cc
 
 }  // namespace minihlo

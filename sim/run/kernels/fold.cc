@@ -1,6 +1,7 @@
 #include "sim/run/kernels/fold.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "ir/numbers.h"
 #include "ir/semantics/elementwise_arithmetic.h"
@@ -40,37 +41,104 @@ void fold_rows(int64_t rows, int64_t count, int64_t row_stride, const std::byte*
   for (; row < rows; ++row) fold(std::integral_constant<int, 1>{}, row);
 }
 
-template <class Function>
-FoldKernel kernel_for(ElementType type) {
-  return dispatch(type, []<class T>(std::type_identity<T>) -> FoldKernel {
-    using Wide = std::conditional_t<IsMiniFloat<T>::value, float, T>;
-    if constexpr (std::invocable<const Function&, Wide, Wide>) {
-      return fold_rows<Function, T>;
-    } else {
-      return nullptr;
+// Elements, `stride` apart, and what they give, each where its element is. What a block of them
+// gives as a whole is folded in turn, and combined with the results of the next block, or going
+// backwards of the one before. The start value is null where the first element takes its part.
+template <class Function, class T>
+void run_folds(int64_t count, int64_t stride, bool backwards, const T* start, const T* from,
+               T* to) {
+  using Wide = std::conditional_t<IsMiniFloat<T>::value, float, T>;
+  auto combine = [](T a, T b) {
+    const Function function{};
+    return static_cast<T>(
+        elementwise::canonical(function(static_cast<Wide>(a), static_cast<Wide>(b))));
+  };
+  constexpr int64_t kExtent = kRunningBlockExtent;
+  const int64_t blocks = (count + kExtent - 1) / kExtent;
+  std::vector<T> totals;
+  totals.reserve(static_cast<size_t>(blocks));
+  for (int64_t block = 0; block < blocks; ++block) {
+    const int64_t first = block * kExtent, end = std::min(count, first + kExtent);
+    const bool starts = start && block == (backwards ? blocks - 1 : 0);
+    // Every result is a fold of its own in the order of the window, which is memory's.
+    for (int64_t i = first; i < end; ++i) {
+      T value = from[i * stride];
+      if (!backwards && i > first) {
+        value = combine(to[(i - 1) * stride], value);
+      } else if (starts) {
+        value = combine(*start, value);
+      }
+      for (int64_t k = i + 1; backwards && k < end; ++k) value = combine(value, from[k * stride]);
+      to[i * stride] = value;
     }
-  });
+    totals.push_back(to[(backwards ? first : end - 1) * stride]);
+  }
+  if (blocks <= 1) return;
+  run_folds<Function, T>(blocks, 1, backwards, nullptr, totals.data(), totals.data());
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t other = i / kExtent + (backwards ? 1 : -1);
+    if (other < 0 || other >= blocks) continue;
+    to[i * stride] = combine(to[i * stride], totals[static_cast<size_t>(other)]);
+  }
+}
+
+template <class Function, class T>
+void run_fold(int64_t count, int64_t stride, bool backwards, const std::byte* init,
+              const std::byte* elements, std::byte* results) {
+  run_folds<Function, T>(count, stride, backwards, reinterpret_cast<const T*>(init),
+                         reinterpret_cast<const T*>(elements), reinterpret_cast<T*>(results));
+}
+
+template <class Function>
+struct Kernels {
+  template <class T>
+  static constexpr bool kIsDefined =
+      std::invocable<const Function&, std::conditional_t<IsMiniFloat<T>::value, float, T>,
+                     std::conditional_t<IsMiniFloat<T>::value, float, T>>;
+
+  static FoldKernel fold(ElementType type) {
+    return dispatch(type, []<class T>(std::type_identity<T>) -> FoldKernel {
+      if constexpr (kIsDefined<T>) return fold_rows<Function, T>;
+      return nullptr;
+    });
+  }
+  static RunningFoldKernel running(ElementType type) {
+    return dispatch(type, []<class T>(std::type_identity<T>) -> RunningFoldKernel {
+      if constexpr (kIsDefined<T>) return run_fold<Function, T>;
+      return nullptr;
+    });
+  }
+};
+
+// Calls `get` with the kernels of an opcode; null where there are none.
+template <class Get>
+auto with_kernels(Opcode opcode, Get get) -> decltype(get(Kernels<elementwise::Add>{})) {
+  switch (opcode) {
+    case Opcode::kAdd:
+      return get(Kernels<elementwise::Add>{});
+    case Opcode::kMultiply:
+      return get(Kernels<elementwise::Multiply>{});
+    case Opcode::kMaximum:
+      return get(Kernels<elementwise::Maximum>{});
+    case Opcode::kMinimum:
+      return get(Kernels<elementwise::Minimum>{});
+    case Opcode::kAnd:
+      return get(Kernels<elementwise::And>{});
+    case Opcode::kOr:
+      return get(Kernels<elementwise::Or>{});
+    default:
+      return nullptr;
+  }
 }
 
 }  // namespace
 
 FoldKernel fold_kernel(Opcode opcode, ElementType type) {
-  switch (opcode) {
-    case Opcode::kAdd:
-      return kernel_for<elementwise::Add>(type);
-    case Opcode::kMultiply:
-      return kernel_for<elementwise::Multiply>(type);
-    case Opcode::kMaximum:
-      return kernel_for<elementwise::Maximum>(type);
-    case Opcode::kMinimum:
-      return kernel_for<elementwise::Minimum>(type);
-    case Opcode::kAnd:
-      return kernel_for<elementwise::And>(type);
-    case Opcode::kOr:
-      return kernel_for<elementwise::Or>(type);
-    default:
-      return nullptr;
-  }
+  return with_kernels(opcode, [&](auto kernels) { return kernels.fold(type); });
+}
+
+RunningFoldKernel running_fold_kernel(Opcode opcode, ElementType type) {
+  return with_kernels(opcode, [&](auto kernels) { return kernels.running(type); });
 }
 
 }  // namespace minihlo

@@ -73,6 +73,7 @@ constexpr Routine kRoutines[] = {
      "n lower lda batch lwork", "A:Tnn > A:Tnn D:Rn E:Rp T:Tp I:I"},
     {kGtsv, true, true, IN_DOUBLES(gtsv), "L:Tn D:Tn U:Tn C:Tnr > L:Tn D:Tn U:Tn C:Tnr I:I", "",
      ""},
+    {kPerturbedGtsv, true, true, IN_DOUBLES(gtsv), "L:Tn D:Tn U:Tn C:Tnr > C:Tnr", "", ""},
     {kSyevd, true, true, IN_ITS_TYPE(syevd), "A:Tnn > A:Tnn W:Rn I:I",  //
      "lower batch n", "A:Tnn > A:Tnn W:Rn I:I"},
     {kGesdd, true, true, IN_ITS_TYPE(gesdd), "A:Tmn > A:Tmn S:Rk U:Tmu V:Tvn I:I",  //
@@ -231,10 +232,21 @@ class LapackCall {
 
   KernelResult run() {
     constexpr std::string_view kPrefix = "lapack_";
+    constexpr std::array kTypes = {ElementType::F32, ElementType::F64, ElementType::C64,
+                                   ElementType::C128};
     std::string_view target = instruction_.get(attr::custom_call_target);
-    const size_t letter = std::string_view("sdcz").find(target[kPrefix.size()]);
-    type_ =
-        std::array{ElementType::F32, ElementType::F64, ElementType::C64, ElementType::C128}[letter];
+    size_t letter = 0;
+    if (target.starts_with(kPrefix)) {
+      letter = std::string_view("sdcz").find(target[kPrefix.size()]);
+    } else {
+      const Shape* first = leaf_shapes(instruction_.shape())[0];
+      auto found = std::ranges::find(kTypes, first->element_type());
+      if (found == kTypes.end()) {
+        return tl::unexpected(unsupported_call(call_, "the element type is not LAPACK's"));
+      }
+      letter = static_cast<size_t>(found - kTypes.begin());
+    }
+    type_ = kTypes[letter];
     const bool is_old = !target.ends_with("_ffi");
     results_ = leaf_shapes(instruction_.shape());
     const Routine* routine = nullptr;
@@ -289,6 +301,10 @@ class LapackCall {
     Options& o = options_;
     o.high = sizes_.of_letter['n'];
     o.plain_qr = instruction_.get(attr::custom_call_target).find("gesvd") != std::string_view::npos;
+    if (meaning_ == kPerturbedGtsv) {
+      const bool is_short = type_ == ElementType::F32 || type_ == ElementType::C64;
+      o.least_pivot = is_short ? 0x1p-23 : 0x1p-52;
+    }
     std::string_view config = backend_config(instruction_);
     auto letter = [&](std::string_view name, char& option) {
       if (auto value = option_in(config, name)) option = static_cast<char>(*value);

@@ -27,17 +27,18 @@ using RealOf = typename Eigen::NumTraits<T>::Real;
 
 /// The options of LAPACK's routines, by the letters that they have there.
 struct Options {
-  char uplo = 'L';        // the triangle that counts
-  char side = 'L';        // of the unknown the matrix stands on
-  char trans = 'N';       // N, T, C
-  char diag = 'N';        // U: ones
-  char mode = 'V';        // N: values only; V: vectors too; A, S: all or the leading ones
-  char left = 'V';        // vectors: V or N
-  char right = 'V';       //
-  char sort = 'N';        //
-  int64_t low = 1;        // rows and columns that count, from 1
-  int64_t high = -1;      // -1: to the end
-  bool plain_qr = false;  // gesvd, not gesdd
+  char uplo = 'L';         // the triangle that counts
+  char side = 'L';         // of the unknown the matrix stands on
+  char trans = 'N';        // N, T, C
+  char diag = 'N';         // U: ones
+  char mode = 'V';         // N: values only; V: vectors too; A, S: all or the leading ones
+  char left = 'V';         // vectors: V or N
+  char right = 'V';        //
+  char sort = 'N';         //
+  int64_t low = 1;         // rows and columns that count, from 1
+  int64_t high = -1;       // -1: to the end
+  bool plain_qr = false;   // gesvd, not gesdd
+  double least_pivot = 0;  // in units of the largest element of U; 0: a zero pivot ends the work
 };
 
 /// An array of one problem; a vector has one column.

@@ -42,7 +42,7 @@ void trsm(Problem& problem) {
 }
 
 // Elimination with exchanges of neighbouring rows. The first element below the diagonal and the
-// last above it do not count. info: the first pivot that is zero.
+// last above it do not count. info: the first pivot that is zero, unless such ones are moved.
 template <class T>
 void gtsv(Problem& problem) {
   auto size = [](const T& value) {
@@ -52,11 +52,12 @@ void gtsv(Problem& problem) {
             above = problem.get<T>('U');
   Matrix<T> x = problem.get<T>('C');
   const int64_t n = diagonal.size();
+  const double least = problem.options().least_pivot;
   int32_t info = 0;
   for (int64_t k = 0; k + 1 < n && info == 0; ++k) {
     T& low = below(k + 1);
     if (low == T(0)) {
-      if (diagonal(k) == T(0)) info = static_cast<int32_t>(k + 1);
+      if (diagonal(k) == T(0) && least == 0) info = static_cast<int32_t>(k + 1);
       continue;
     }
     if (size(diagonal(k)) >= size(low)) {
@@ -78,6 +79,17 @@ void gtsv(Problem& problem) {
     above(k) = next;
     x.row(k).swap(x.row(k + 1));
     x.row(k + 1) -= factor * x.row(k);
+  }
+  if (least > 0) {
+    double largest = 0;
+    for (int64_t k = 0; k < n; ++k) {
+      largest = std::max({largest, size(diagonal(k)), k + 1 < n ? size(above(k)) : 0.0,
+                          k + 2 < n ? size(below(k + 1)) : 0.0});
+    }
+    const double pivot = largest > 0 ? least * largest : least;
+    for (T& value : diagonal) {
+      if (size(value) < pivot) value = real_part(value) < 0 ? T(-pivot) : T(pivot);
+    }
   }
   if (info == 0 && n > 0 && diagonal(n - 1) == T(0)) info = static_cast<int32_t>(n);
   for (int64_t k = n - 1; k >= 0 && info == 0 && !problem.is_late(); --k) {

@@ -302,6 +302,36 @@ TEST_CASE("compare: IEEE order and total order") {
   check(kLt, [](auto x, auto y) { return x < y; });
 }
 
+TEST_CASE("compare: the NaN of an fnuz type is below all in total order, and outside IEEE's") {
+  std::vector<F8E4M3FNUZ> a, b;
+  for (uint8_t bits : {0x80, 0xff, 0x00, 0x7f}) {
+    a.push_back(F8E4M3FNUZ::from_bits(0x80));
+    b.push_back(F8E4M3FNUZ::from_bits(bits));
+  }
+  const auto is_below = [&](ComparisonType type) {
+    return apply<Pred>(
+        lookup(Opcode::kCompare, {ElementType::F8E4M3FNUZ, ElementType::F8E4M3FNUZ}, PRED,
+               {make_attribute(attr::direction, ComparisonDirection::kLt),
+                make_attribute(attr::comparison_type, type)}),
+        a, b);
+  };
+  const std::vector<Pred> total = is_below(ComparisonType::kTotalOrder);
+  CHECK(!total[0]);
+  for (size_t i = 1; i < b.size(); ++i) CHECK(total[i]);
+  for (Pred below : is_below(ComparisonType::kFloat)) CHECK(!below);
+}
+
+TEST_CASE("complex atan2 is that of real numbers, and takes angles of complex ones") {
+  using C = std::complex<double>;
+  const std::vector<C> y = {C(1, 0), C(-2, 0), C(1, 2), C(0, 0)};
+  const std::vector<C> x = {C(-1, 0), C(3, 0), C(1, 1), C(0, 0)};
+  const auto angles = binary(Opcode::kAtan2, y, x);
+  CHECK(std::abs(angles[0] - std::atan2(1.0, -1.0)) < 1e-12);
+  CHECK(std::abs(angles[1] - std::atan2(-2.0, 3.0)) < 1e-12);
+  CHECK(std::abs(std::tan(angles[2]) - y[2] / x[2]) < 1e-12);
+  CHECK(std::isnan(angles[3].real()));
+}
+
 TEST_CASE("complex arithmetic") {
   using C = std::complex<float>;
   const std::vector<C> a = {C(1, 2)};

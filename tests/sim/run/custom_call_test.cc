@@ -153,6 +153,15 @@ ROOT r = (f32[2,2], s32[]) tuple(a, info))");
   CHECK((values<int32_t>(result, 0, 1) == S32{2}));
 }
 
+TEST_CASE("custom-call: products of sparse matrices leave out what is outside") {
+  RunResult result = run(R"(v = f32[3] constant({2, 3, 5})
+starts = s32[4] constant({-7, 2, 2, 9})
+columns = s64[3] constant({1, -1, 4})
+x = f32[2] constant({10, 100})
+ROOT y = f32[3] custom-call(v, starts, columns, x), custom_call_target="cpu_csr_sparse_dense_ffi")");
+  CHECK((values<float>(result, 0) == F32{200, 0, 0}));
+}
+
 TEST_CASE("custom-call: LAPACK calls of other shapes end the run") {
   constexpr const char* kCalls[] = {
       R"(x = f32[2,3] constant({...})
@@ -170,6 +179,12 @@ b = f32[2,3] constant({{1, 2, 3}, {3, 4, 5}})
 ROOT f = f32[2,3] custom-call(a, b), custom_call_target="lapack_strsm_ffi", backend_config={side = 76 : ui8})",
       R"(a = f32[3,3] constant({{1, 2, 3}, {3, 4, 5}, {6, 7, 8}})
 ROOT f = (f32[3,3], f32[2], s32[]) custom-call(a), custom_call_target="lapack_sgehrd_ffi", backend_config={high = 9 : i32, low = 1 : i32})",
+      R"(v = f32[3] constant({2, 3, 5})
+i = s32[3] constant({0, 1, 2})
+ROOT y = f32[3] custom-call(v, i, i, v), custom_call_target="cpu_csr_sparse_dense_ffi")",
+      R"(v = s32[3] constant({2, 3, 5})
+b = s32[3,1] constant({{0}, {1}, {2}})
+ROOT y = s32[3,1] custom-call(v, v, v, b), custom_call_target="tridiagonal_solve_perturbed_ffi")",
   };
   for (const char* body : kCalls) {
     CAPTURE(body);
