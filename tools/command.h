@@ -4,6 +4,7 @@
 // it, declared below and listed in main.cc.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 
@@ -19,6 +20,14 @@ enum class ExitCode : uint8_t {
   kUndecided = 3,    // neither proved nor refuted
   kUnsupported = 4,  // names what was not understood
 };
+
+/// The worse of two, of commands that come to several: done is best, then undecided, not supported,
+/// invalid, and different.
+inline ExitCode worse(ExitCode a, ExitCode b) {
+  constexpr ExitCode kOrder[] = {ExitCode::kOk, ExitCode::kUndecided, ExitCode::kUnsupported,
+                                 ExitCode::kInvalid, ExitCode::kDiffers};
+  return std::ranges::find(kOrder, a) < std::ranges::find(kOrder, b) ? b : a;
+}
 
 class Command {
  public:
@@ -36,5 +45,6 @@ std::unique_ptr<Command> make_opt();
 std::unique_ptr<Command> make_run();
 std::unique_ptr<Command> make_equiv();
 std::unique_ptr<Command> make_list();
+std::unique_ptr<Command> make_campaign();
 
 }  // namespace minihlo

@@ -33,4 +33,8 @@ std::string Json::text() const {
   return value_->json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
 }
 
+std::string Json::line() const {
+  return value_->json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
+}
+
 }  // namespace minihlo

@@ -34,6 +34,8 @@ class Json {
 
   /// The document, indented by two blanks a level, with a line end.
   std::string text() const;
+  /// The same in one line, with a line end.
+  std::string line() const;
 
  private:
   struct Value;

@@ -15,8 +15,8 @@
 namespace minihlo {
 namespace {
 
-constexpr std::unique_ptr<Command> (*kCommands[])() = {make_check, make_print, make_opt,
-                                                       make_run,   make_equiv, make_list};
+constexpr std::unique_ptr<Command> (*kCommands[])() = {
+    make_check, make_print, make_opt, make_run, make_equiv, make_campaign, make_list};
 
 std::string tool_help(bool whole) {
   std::string out =

@@ -191,13 +191,7 @@ class Opt : public Command {
     Json proof = equivalence_json(result, mesh);
     proof.set("pass", call.to_string());
     proofs_.push(std::move(proof));
-    auto code = static_cast<ExitCode>(prove::exit_code(result.verdict));
-    auto rank = [](ExitCode one) {
-      constexpr ExitCode kOrder[] = {ExitCode::kOk, ExitCode::kUndecided, ExitCode::kUnsupported,
-                                     ExitCode::kInvalid, ExitCode::kDiffers};
-      return std::ranges::find(kOrder, one) - std::begin(kOrder);
-    };
-    if (rank(code) > rank(proved_)) proved_ = code;
+    proved_ = worse(proved_, static_cast<ExitCode>(prove::exit_code(result.verdict)));
   }
 
   Json report(const Pipeline& pipeline) {

@@ -1,6 +1,7 @@
 #include "tools/progress.h"
 
 #include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -18,7 +19,7 @@ std::string progress_text(int64_t steps, double seconds, int64_t memory) {
   return fmt::format("{} steps, {:.1f} s, {}", steps, seconds, bytes_text(memory));
 }
 
-ProgressLine::ProgressLine() {
+ProgressLine::ProgressLine(std::function<std::string(double)> text) : text_(std::move(text)) {
   if (!stderr_is_terminal()) return;
   try {
     thread_ = std::thread([this] { show(); });
@@ -43,8 +44,7 @@ void ProgressLine::show() {
   std::unique_lock lock(mutex_);
   while (!wake_.wait_for(lock, kPause, [this] { return is_over_; })) {
     const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start_;
-    print_stderr(fmt::format("{}{}", kClear,
-                             progress_text(progress_.steps(), time.count(), progress_.memory())));
+    print_stderr(fmt::format("{}{}", kClear, text_(time.count())));
     is_shown = true;
   }
   if (is_shown) print_stderr(kClear);

@@ -3,31 +3,31 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <memory>
+#include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
 
-#include "sim/run/progress.h"
-
 namespace minihlo {
 
-/// While it lives it shows, where standard error is a terminal, steps, time and memory of a run, at
-/// most twice a second and not before half a second has passed. It leaves nothing behind.
+/// While it lives it shows a line where standard error is a terminal, at most twice a second and
+/// not before half a second has passed. It leaves nothing behind.
 class ProgressLine {
  public:
-  ProgressLine();
+  /// `text` makes the line from the seconds that have passed, on a thread of its own.
+  explicit ProgressLine(std::function<std::string(double seconds)> text);
   ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  /// What runs keep up to date; nothing where no line is shown.
-  RunProgress* progress() { return thread_.joinable() ? &progress_ : nullptr; }
+  /// Whether somebody may look at it.
+  bool is_shown() const { return thread_.joinable(); }
 
  private:
   void show();
 
-  RunProgress progress_;
+  const std::function<std::string(double)> text_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::mutex mutex_;
   std::condition_variable wake_;

@@ -219,8 +219,11 @@ class Run : public Command {
     if (stats_) prediction = predict_memory(to_run, *mesh, options_.cluster_elements);
     tl::expected<RunResult, Stop> result = tl::unexpected(Stop{});
     if (inputs) {
-      ProgressLine line;
-      options_.progress = line.progress();
+      RunProgress progress;
+      ProgressLine line([&progress](double seconds) {
+        return progress_text(progress.steps(), seconds, progress.memory());
+      });
+      if (line.is_shown()) options_.progress = &progress;
       result = simulate(to_run, *mesh, *inputs, options_);
       options_.progress = nullptr;
     } else {

@@ -1,0 +1,29 @@
+// What comes of one case: it is built, rewritten, verified, proved, and of a sample run.
+#pragma once
+
+#include <atomic>
+
+#include "tools/campaign/case_space.h"
+#include "tools/campaign/outcome.h"
+
+namespace minihlo::campaign {
+
+/// Each case goes the ordinary way, in storage of its own; nothing is carried over from one to the
+/// next. Threads may share a judge.
+class Judge {
+ public:
+  /// `space` and `stop` must outlive it. Once `stop` is set external commands are ended, and what
+  /// judge() then says counts for nothing.
+  explicit Judge(const CaseSpace& space, const std::atomic<bool>* stop = nullptr)
+      : space_(space), stop_(stop) {}
+
+  Outcome judge(const CampaignCase& one) const;
+
+ private:
+  bool is_sampled(const CampaignCase& one) const;
+
+  const CaseSpace& space_;
+  const std::atomic<bool>* stop_;
+};
+
+}  // namespace minihlo::campaign
