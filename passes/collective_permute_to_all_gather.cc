@@ -29,6 +29,7 @@
 #include "ir/opcode.h"
 #include "ir/rewriter.h"
 #include "ir/semantics/groups.h"
+#include "passes/keep_attributes.h"
 #include "passes/pass.h"
 #include "passes/permute_to_gather/gather_chain.h"
 #include "passes/permute_to_gather/options.h"
@@ -80,7 +81,7 @@ struct Lowering {
 // A pair whose start was rewritten and whose done is to come.
 struct OpenPair {
   Lowering lowering;
-  std::vector<Instruction*> gathered;  // by plan; null where nothing moves
+  std::vector<Instruction*> gathered;  // by plan
 };
 
 class Run {
@@ -193,12 +194,12 @@ class Run {
 
     Lowering lowering;
     lowering.table = *std::move(table);
-    bool moves = false;
+    bool moves = options_.preset;
     for (size_t i = 0; i < results.size(); ++i) {
       auto plan = plan_gather(module_.shapes(), permute.operand(i), results[i],
                               lowering.table.group_size(), options_);
       if (!plan) return tl::make_unexpected(std::move(plan.error()));
-      moves |= plan->moves;
+      moves |= results[i]->element_count() > 0;
       lowering.plans.push_back(*plan);
     }
     if (!moves) return tl::make_unexpected("it has no elements, so there is nothing to move");
@@ -210,10 +211,6 @@ class Run {
     GatherChain chain(rewriter, lowering.table, *mesh_, lowering.plans, options_);
     std::vector<Instruction*> results;
     for (const GatherPlan& plan : lowering.plans) {
-      if (!plan.moves) {
-        results.push_back(plan.operand);
-        continue;
-      }
       Instruction* first = nullptr;
       Instruction* gathered = chain.gather(plan, attributes(lowering), false, first);
       keep_order(*permute, first);
@@ -227,18 +224,15 @@ class Run {
   void start_pair(Rewriter& rewriter, Instruction* start, Lowering lowering) {
     OpenPair pair{std::move(lowering), {}};
     GatherChain chain(rewriter, pair.lowering.table, *mesh_, pair.lowering.plans, options_);
-    std::vector<Instruction*> emitted;
     for (const GatherPlan& plan : pair.lowering.plans) {
-      Instruction*& gathered = pair.gathered.emplace_back(nullptr);
-      if (!plan.moves) continue;
       Instruction* first = nullptr;
-      gathered = chain.gather(plan, attributes(pair.lowering), true, first);
+      Instruction* gathered = chain.gather(plan, attributes(pair.lowering), true, first);
       keep_order(*start, first);
       copy(*start, attr::metadata, gathered);
       copy(*start, attr::frontend_attributes, gathered);
-      emitted.push_back(gathered);
+      pair.gathered.push_back(gathered);
     }
-    rewriter.remove(start, emitted);
+    rewriter.remove(start, pair.gathered);
     open_.emplace(start, std::move(pair));
   }
 
@@ -251,17 +245,12 @@ class Run {
     std::vector<Instruction*> results;
     for (size_t i = 0; i < pair.gathered.size(); ++i) {
       const GatherPlan& plan = pair.lowering.plans[i];
-      if (!plan.moves) {
-        results.push_back(plan.operand);
-        continue;
-      }
       Instruction* gathered = rewriter.emit(Opcode::kAllGatherDone, "all-gather-done",
                                             plan.gathered, {pair.gathered[i]});
       keep_order(*done, gathered);
       results.push_back(take_shard(chain, plan, gathered, *done));
     }
     Instruction* result = finish(rewriter, *done, results);
-    if (!result->has(attr::metadata)) copy(*start, attr::metadata, result);
     rewriter.replace(done, result);
     report(*start, *result);
     open_.erase(found);
@@ -282,13 +271,7 @@ class Run {
     if (permute.shape()->is_tuple()) {
       result = rewriter.emit(Opcode::kTuple, "tuple", permute.shape(), results);
     }
-    for (const AttributeUse& use : common_attributes()) {
-      if (use.id == AttributeId::control_predecessors || use.id == AttributeId::backend_config) {
-        continue;
-      }
-      const Attribute* attribute = find_attribute(permute.attributes(), use.id);
-      if (attribute) result->set(*attribute);
-    }
+    keep_common_attributes(permute, result);
     return result;
   }
 

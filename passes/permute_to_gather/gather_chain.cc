@@ -34,10 +34,6 @@ tl::expected<GatherPlan, std::string> plan_gather(ShapePool& shapes, Instruction
   }
   if (shape->is_dynamic()) return tl::make_unexpected("its operand has a dynamic dimension");
   GatherPlan plan{.operand = operand, .result = result, .shard = shape};
-  if (shape->element_count() == 0 && !options.preset) {
-    plan.moves = false;
-    return plan;
-  }
   if (shape->is_scalar() && (options.preset || options.literal_axis)) {
     return tl::make_unexpected("its operand is a scalar, which has no dimension to gather");
   }
@@ -67,7 +63,6 @@ GatherChain::GatherChain(Rewriter& rewriter, const PermuteTable& table, const Me
   if (options.preset) return;
   const int64_t most = *std::max_element(table.entries.begin(), table.entries.end());
   for (const GatherPlan& plan : plans) {
-    if (!plan.moves) continue;
     // The extent itself has to fit too.
     int64_t offset = 0;
     bool wraps = __builtin_mul_overflow(std::max<int64_t>(most, 1), plan.shard->dim(plan.slice_dim),

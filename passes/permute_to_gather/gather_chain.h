@@ -31,7 +31,6 @@ namespace minihlo {
 struct GatherPlan {
   Instruction* operand = nullptr;
   const Shape* result = nullptr;    // of the permute, for this operand
-  bool moves = true;                // false: has no elements, so the operand is the result
   const Shape* shard = nullptr;     // what is gathered: the operand's shape, of a scalar [1]
   const Shape* gathered = nullptr;  // what comes out
   int64_t gather_dim = 0;

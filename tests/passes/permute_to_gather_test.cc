@@ -350,8 +350,8 @@ ENTRY e {
   CHECK(run.find("a")->operand(0) == tuple);
   CHECK(tuple->operand(0)->opcode() == Opcode::kSelect);
   CHECK(tuple->operand(1)->opcode() == Opcode::kReshape);
-  CHECK(tuple->operand(2) == run.find("z"));
-  CHECK(run.all(Opcode::kAllGather).size() == 2);
+  CHECK(tuple->operand(2)->opcode() == Opcode::kSelect);
+  CHECK(run.all(Opcode::kAllGather).size() == 3);
   CHECK(run.all(Opcode::kPartitionId).size() == 1);
   CHECK(run.entries[0].result == "tuple");
   CHECK(tuple->has(attr::metadata));
