@@ -29,8 +29,8 @@
 #include "ir/rewriter.h"
 #include "passes/emitter.h"
 #include "passes/keep_attributes.h"
-#include "passes/pass.h"
 #include "passes/permute_raising/raise_plan.h"
+#include "passes/report.h"
 #include "passes/users.h"
 
 namespace minihlo {
@@ -42,7 +42,7 @@ class Run {
  public:
   Run(Module& module, PassContext& context, const Mesh& mesh)
       : module_(module),
-        context_(context),
+        report_(context, kName),
         mesh_(mesh),
         known_(module, mesh),
         next_channel_(module.next_channel_id()) {}
@@ -69,8 +69,7 @@ class Run {
     std::vector<Instruction*> unused;
     while (Instruction* at = rewriter.next()) {
       if (auto reason = plan.reasons.find(at); reason != plan.reasons.end()) {
-        context_.report({kName, std::string(computation->name()), std::string(at->name()),
-                         at->opcode(), false, "", reason->second});
+        report_.left_alone(*at, reason->second);
       }
       if (auto found = at_start.find(at); found != at_start.end()) {
         for (const RaisedPermute* permute : found->second) start(emit, *permute);
@@ -166,9 +165,7 @@ class Run {
     for (const RaisedSlice& slice : permute.slices) {
       if (!slice.done) keep_description(*slice.gather, made);
       if (!reported_.insert(slice.gather).second) continue;
-      context_.report({kName, std::string(slice.gather->parent()->name()),
-                       std::string(slice.gather->name()), slice.gather->opcode(), true,
-                       std::string(made->name()), ""});
+      report_.rewritten(*slice.gather, *made);
     }
     for (Instruction* one : gone) {
       unused.insert(unused.end(), one->operands().begin(), one->operands().end());
@@ -178,7 +175,7 @@ class Run {
   }
 
   Module& module_;
-  PassContext& context_;
+  Reporter report_;
   const Mesh mesh_;
   KnownValues known_;
   int64_t next_channel_;

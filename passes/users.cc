@@ -43,7 +43,7 @@ Users::Users(const Computation& computation)
 }
 
 void remove_unused(Computation* computation, std::vector<Instruction*> candidates,
-                   std::initializer_list<Opcode> also) {
+                   std::span<const Opcode> also) {
   std::span<Instruction* const> list = computation->instructions();
   std::vector<size_t> uses(list.size());
   if (computation->root()) ++uses[computation->root()->number()];

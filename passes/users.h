@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <limits>
 #include <span>
 #include <vector>
@@ -47,6 +46,6 @@ class Users {
 /// elementwise operations, movement, ids, constants, tuples and their elements, and what is of one
 /// of the opcodes `also`. Candidates that are gone already are passed over.
 void remove_unused(Computation* computation, std::vector<Instruction*> candidates,
-                   std::initializer_list<Opcode> also = {});
+                   std::span<const Opcode> also = {});
 
 }  // namespace minihlo

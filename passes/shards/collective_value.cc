@@ -35,6 +35,14 @@ bool is_view(const Instruction& instruction) {
   }
 }
 
+std::vector<Instruction*> CollectiveValue::way() const {
+  std::vector<Instruction*> way = {collective};
+  if (done) way.push_back(done);
+  if (result != way.back()) way.push_back(result);
+  way.insert(way.end(), views.begin(), views.end());
+  return way;
+}
+
 std::optional<CollectiveValue> find_collective_value(Instruction* value, Opcode opcode) {
   CollectiveValue found;
   Instruction* at = value;

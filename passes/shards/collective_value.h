@@ -20,6 +20,8 @@ struct CollectiveValue {
   std::vector<Instruction*> views;
 
   Instruction* operand() const { return collective->operand(index); }
+  /// All instructions from the collective to the value, both included.
+  std::vector<Instruction*> way() const;
 };
 
 /// Follows a value up to the collective `opcode` (all-gather stands for its start as

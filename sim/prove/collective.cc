@@ -5,6 +5,7 @@
 
 #include "ir/semantics/collective_forms.h"
 #include "ir/semantics/groups.h"
+#include "ir/semantics/reducers.h"
 #include "sim/prove/term_domain.h"
 
 namespace minihlo::prove {
@@ -12,25 +13,6 @@ namespace {
 
 std::vector<const Shape*> result_shapes(const Instruction& instruction) {
   return leaf_shapes(collective_result_shape(instruction));
-}
-
-// Where every order of the members gives the same bits: no rounding, and minimum and maximum are
-// total (docs/numerics.md).
-bool is_exact_reduction(Opcode opcode, ElementType type) {
-  switch (opcode) {
-    case Opcode::kMaximum:
-    case Opcode::kMinimum:
-      return !is_complex(type);
-    case Opcode::kAdd:
-    case Opcode::kMultiply:
-      return is_integer(type) || type == ElementType::PRED;
-    case Opcode::kAnd:
-    case Opcode::kOr:
-    case Opcode::kXor:
-      return true;
-    default:
-      return false;
-  }
 }
 
 bool is_commutative_pair(Opcode opcode, ElementType type) {

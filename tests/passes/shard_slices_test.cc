@@ -1,0 +1,89 @@
+// The passes that rewrite slices of what collectives give, on random modules: they rewrite what
+// they should, leave valid modules, and the prover finds the same values on all devices.
+#include <random>
+
+#include <doctest/doctest.h>
+
+#include "passes/pipeline.h"
+#include "sim/prove/equivalence.h"
+#include "tests/passes/run_passes.h"
+#include "tests/passes/shard_modules.h"
+
+namespace minihlo {
+namespace {
+
+using testing::PassRun;
+using testing::ShardModule;
+
+// Runs a pass on a module; whether it rewrote what it is for, which is one thing.
+bool rewrites(std::string_view pass, const ShardModule& made) {
+  std::unique_ptr<Module> original = testing::parse_module(made.text);
+  REQUIRE(testing::verifier_errors(*original) == "");
+  PassRun run = testing::run_passes(pass, made.text);
+  REQUIRE(run.error == "");
+  REQUIRE(run.entries.size() == 1);
+  INFO(run.entries[0].reason);
+  INFO(run.text());
+  // Of one shape pool, so from one module.
+  std::unique_ptr<Module> changed = original->clone();
+  auto source = Source::from_string("passes", std::string(pass));
+  Diagnostics diagnostics(source);
+  PassContext context;
+  REQUIRE(run_pipeline(*changed, *parse_pipeline(source, diagnostics), context, true));
+  prove::EquivalenceOptions options;
+  options.mesh = made.mesh;
+  prove::EquivalenceResult result = prove::check_equivalence(*original, *changed, options);
+  INFO(result.reason);
+  REQUIRE(to_string(result.verdict) == "proved");
+  return run.entries[0].rewritten;
+}
+
+TEST_CASE("shard slices: all-gather-slice-cancel on random modules") {
+  std::mt19937 random(1);
+  int64_t rewritten = 0;
+  for (int i = 0; i < 400; ++i) {
+    ShardModule made = testing::random_shard_module(random, "all-gather");
+    CAPTURE(i);
+    CAPTURE(made.text);
+    const bool done = rewrites("all-gather-slice-cancel", made);
+    CHECK(done == made.is_own());
+    rewritten += done;
+  }
+  CHECK(rewritten > 100);
+}
+
+TEST_CASE("shard slices: all-gather-to-collective-permute on random modules") {
+  std::mt19937 random(2);
+  int64_t rewritten = 0;
+  for (int i = 0; i < 400; ++i) {
+    ShardModule made = testing::random_shard_module(random, "all-gather");
+    CAPTURE(i);
+    CAPTURE(made.text);
+    const bool done = rewrites("all-gather-to-collective-permute", made);
+    if (made.has_other_users || !made.is_one_to_one) CHECK(!done);
+    const bool is_line = made.mesh.replicas == 1 || made.mesh.partitions == 1;
+    if (!made.has_other_users && made.is_one_to_one && (is_line || made.is_own())) CHECK(done);
+    rewritten += done;
+  }
+  CHECK(rewritten > 100);
+}
+
+TEST_CASE("shard slices: all-reduce-slice-to-reduce-scatter on random modules") {
+  std::mt19937 random(3);
+  int64_t rewritten = 0, reordered = 0;
+  for (int i = 0; i < 400; ++i) {
+    ShardModule made = testing::random_shard_module(random, "all-reduce");
+    CAPTURE(i);
+    CAPTURE(made.text);
+    const bool done = rewrites("all-reduce-slice-to-reduce-scatter", made);
+    const bool fits = made.is_own() || (made.is_integer && made.is_one_to_one);
+    CHECK(done == (fits && made.members() > 1 && !made.is_async));
+    rewritten += done;
+    reordered += done && !made.is_own();
+  }
+  CHECK(rewritten > 80);
+  CHECK(reordered > 20);
+}
+
+}  // namespace
+}  // namespace minihlo
