@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "ir/vector_code.h"
+
 namespace minihlo {
 namespace {
 
@@ -35,7 +37,9 @@ void encode_all(ElementType type, const Wide* values, int64_t count, std::byte* 
   dispatch(type, [&]<class T>(std::type_identity<T>) {
     if constexpr (IsMiniFloat<T>::value) {
       T* out = reinterpret_cast<T*>(elements);
-      for (int64_t i = 0; i < count; ++i) out[i] = T(values[i]);
+      run_vectorized([&]() MINIHLO_ALWAYS_INLINE {
+        for (int64_t i = 0; i < count; ++i) out[i] = T(values[i]);
+      });
     }
   });
 }
@@ -76,7 +80,9 @@ void decode_floats(ElementType type, const std::byte* elements, int64_t count, f
       for (int64_t i = 0; i < count; ++i) values[i] = kTable[static_cast<uint8_t>(elements[i])];
     } else if constexpr (IsMiniFloat<T>::value) {
       const T* in = reinterpret_cast<const T*>(elements);
-      for (int64_t i = 0; i < count; ++i) values[i] = static_cast<float>(in[i]);
+      run_vectorized([&]() MINIHLO_ALWAYS_INLINE {
+        for (int64_t i = 0; i < count; ++i) values[i] = static_cast<float>(in[i]);
+      });
     }
   });
 }

@@ -16,6 +16,7 @@
 
 #include "ir/numbers.h"
 #include "ir/semantics/elementwise.h"
+#include "ir/vector_code.h"
 
 // Iterations are independent; the result may be an operand's own memory, so that __restrict would
 // be wrong. Clang finds out at run time.
@@ -80,7 +81,7 @@ void apply(int64_t count, const std::byte* const* operands, std::byte* result,
            const ElementwiseParameters& parameters, std::index_sequence<i...>) {
   using Result = ResultOf<Function, Operands...>;
   const Function function = make_function<Function>(parameters);
-  [&](Result* out, const Operands*... in) {
+  auto loop = [&](Result* out, const Operands*... in) MINIHLO_ALWAYS_INLINE {
     MINIHLO_INDEPENDENT
     for (int64_t k = 0; k < count; ++k) {
       if constexpr (Moves<Function>) {
@@ -89,7 +90,10 @@ void apply(int64_t count, const std::byte* const* operands, std::byte* result,
         out[k] = canonical(function(in[k]...));
       }
     }
-  }(reinterpret_cast<Result*>(result), reinterpret_cast<const Operands*>(operands[i])...);
+  };
+  run_vectorized([&]() MINIHLO_ALWAYS_INLINE {
+    loop(reinterpret_cast<Result*>(result), reinterpret_cast<const Operands*>(operands[i])...);
+  });
 }
 
 template <class Function, class... Operands>

@@ -1,17 +1,73 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <vector>
 
-#include "ir/semantics/movement.h"
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+#include "ir/semantics/strided_copy.h"
+#include "ir/transpose_tile.h"
 
 namespace minihlo {
 namespace {
 
 using Axis = StridedCopy::Axis;
 
-// Copies along two axes go in square tiles, so that a transposition uses each cache line it
-// touches in full before it leaves.
-constexpr int64_t kTile = 16;
+// Writes `bytes` bytes, past the cache where that is asked for and the machine can.
+void write_out(const std::byte* from, std::byte* to, int64_t bytes, bool past_cache) {
+#if defined(__SSE2__)
+  constexpr int64_t kLine = 64, kWord = sizeof(__m128i);
+  if (past_cache && bytes >= 2 * kLine) {
+    const auto at = reinterpret_cast<uintptr_t>(to);
+    const auto head = static_cast<int64_t>(-at % static_cast<uintptr_t>(kLine));
+    std::memcpy(to, from, static_cast<size_t>(head));
+    int64_t done = head;
+    for (; done + kLine <= bytes; done += kLine) {
+      for (int64_t word = done; word < done + kLine; word += kWord) {
+        _mm_stream_si128(reinterpret_cast<__m128i*>(to + word),
+                         _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + word)));
+      }
+    }
+    from += done;
+    to += done;
+    bytes -= done;
+  }
+#endif
+  std::memcpy(to, from, static_cast<size_t>(bytes));
+}
+
+// Behind what was written past the cache, so that other threads see it.
+void finish_writes() {
+#if defined(__SSE2__)
+  _mm_sfence();
+#endif
+}
+
+int64_t magnitude(int64_t stride) { return stride < 0 ? -stride : stride; }
+
+// Whether neighbours along the inner axis of the result lie further apart in the operand than those
+// along the outer one.
+bool is_crossed(const Axis& outer, const Axis& inner) {
+  return inner.operand_stride != 0 && outer.operand_stride != 0 &&
+         magnitude(outer.operand_stride) < magnitude(inner.operand_stride);
+}
+
+// Calls tile(operand offset, result offset, part of outer, part of inner) for tiles of `size` steps
+// along both axes.
+template <class Tile>
+void for_each_tile(const Axis& outer, const Axis& inner, int64_t size, const Tile& tile) {
+  Axis row = outer, column = inner;
+  for (int64_t i = 0; i < outer.size; i += size) {
+    row.size = std::min(size, outer.size - i);
+    for (int64_t j = 0; j < inner.size; j += size) {
+      column.size = std::min(size, inner.size - j);
+      tile(i * outer.operand_stride + j * inner.operand_stride,
+           i * outer.result_stride + j * inner.result_stride, row, column);
+    }
+  }
+}
 
 template <class T>
 void copy_row(const T* __restrict operand, T* __restrict result, const Axis& axis) {
@@ -29,35 +85,37 @@ void copy_row(const T* __restrict operand, T* __restrict result, const Axis& axi
   }
 }
 
-// Whether neighbours along the inner axis of the result lie further apart in the operand than those
-// along the outer one.
-bool is_crossed(const Axis& outer, const Axis& inner) {
-  auto magnitude = [](int64_t stride) { return stride < 0 ? -stride : stride; };
-  return inner.operand_stride != 0 && outer.operand_stride != 0 &&
-         magnitude(outer.operand_stride) < magnitude(inner.operand_stride);
+template <class T>
+void copy_rows(const T* operand, T* result, const Axis& outer, const Axis& inner) {
+  for (int64_t i = 0; i < outer.size; ++i) {
+    copy_row(operand + i * outer.operand_stride, result + i * outer.result_stride, inner);
+  }
 }
 
-// Calls row(operand offset, result offset, axis) for parts of the inner axis, in tiles where the
-// axes are crossed.
-template <class Row>
-void for_each_row(const Axis& outer, const Axis& inner, const Row& row) {
-  if (!is_crossed(outer, inner)) {
-    for (int64_t i = 0; i < outer.size; ++i) {
-      row(i * outer.operand_stride, i * outer.result_stride, inner);
-    }
+// A plane is copied in square tiles where its axes are crossed, so that each cache line of both
+// sides is used in full before it leaves.
+template <class T>
+void copy_plane(const T* operand, T* result, const Axis& outer, const Axis& inner,
+                bool past_cache) {
+  if (!is_crossed(outer, inner)) return copy_rows(operand, result, outer, inner);
+  constexpr int64_t kTile = sizeof(T) <= 4 ? 64 : 32;
+  if (outer.operand_stride != 1 || inner.result_stride != 1) {
+    for_each_tile(outer, inner, 16,
+                  [&](int64_t from, int64_t to, const Axis& row, const Axis& column) {
+                    copy_rows(operand + from, result + to, row, column);
+                  });
     return;
   }
-  for (int64_t i = 0; i < outer.size; i += kTile) {
-    const int64_t end = std::min(outer.size, i + kTile);
-    for (int64_t j = 0; j < inner.size; j += kTile) {
-      Axis part = inner;
-      part.size = std::min(kTile, inner.size - j);
-      for (int64_t k = i; k < end; ++k) {
-        row(k * outer.operand_stride + j * inner.operand_stride,
-            k * outer.result_stride + j * inner.result_stride, part);
-      }
-    }
-  }
+  alignas(64) T turned[kTile * kTile];
+  for_each_tile(
+      outer, inner, kTile, [&](int64_t from, int64_t to, const Axis& row, const Axis& column) {
+        transpose_tile(operand + from, inner.operand_stride, column.size, row.size, turned, kTile);
+        for (int64_t i = 0; i < row.size; ++i) {
+          write_out(reinterpret_cast<const std::byte*>(turned + i * kTile),
+                    reinterpret_cast<std::byte*>(result + to + i * outer.result_stride),
+                    column.size * static_cast<int64_t>(sizeof(T)), past_cache);
+        }
+      });
 }
 
 // Short runs, without a call each.
@@ -73,24 +131,39 @@ void copy_run(const std::byte* operand, std::byte* result, int64_t bytes) {
   std::memcpy(result + bytes - kWord, operand + bytes - kWord, kWord);
 }
 
-template <class T>
-void copy_plane(const T* operand, T* result, const Axis& outer, const Axis& inner) {
-  for_each_row(outer, inner, [&](int64_t from, int64_t to, const Axis& part) {
-    copy_row(operand + from, result + to, part);
-  });
-}
-
 // The same for runs of `run` elements that lie together on both sides.
 template <class T>
 void copy_plane_of_runs(const T* operand, T* result, const Axis& outer, const Axis& inner,
-                        int64_t run) {
+                        int64_t run, bool past_cache) {
   const int64_t bytes = run * static_cast<int64_t>(sizeof(T));
-  for_each_row(outer, inner, [&](int64_t from, int64_t to, const Axis& part) {
-    for (int64_t i = 0; i < part.size; ++i) {
-      copy_run(reinterpret_cast<const std::byte*>(operand + from + i * part.operand_stride),
-               reinterpret_cast<std::byte*>(result + to + i * part.result_stride), bytes);
+  auto copy_runs = [&](int64_t from, T* to, int64_t step, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+      copy_run(reinterpret_cast<const std::byte*>(operand + from + i * inner.operand_stride),
+               reinterpret_cast<std::byte*>(to + i * step), bytes);
     }
-  });
+  };
+  if (!is_crossed(outer, inner)) {
+    for (int64_t i = 0; i < outer.size; ++i) {
+      copy_runs(i * outer.operand_stride, result + i * outer.result_stride, inner.result_stride,
+                inner.size);
+    }
+    return;
+  }
+  // Runs that lie together in the result are put together first.
+  constexpr int64_t kTile = 16, kLongRun = 1024;
+  alignas(64) std::byte memory[kTile * kLongRun];
+  T* row_memory = reinterpret_cast<T*>(memory);
+  const bool joins = past_cache && inner.result_stride == run && bytes <= kLongRun;
+  for_each_tile(
+      outer, inner, kTile, [&](int64_t from, int64_t to, const Axis& row, const Axis& column) {
+        for (int64_t i = 0; i < row.size; ++i) {
+          T* row_result = result + to + i * outer.result_stride;
+          copy_runs(from + i * outer.operand_stride, joins ? row_memory : row_result,
+                    inner.result_stride, column.size);
+          if (!joins) continue;
+          write_out(memory, reinterpret_cast<std::byte*>(row_result), column.size * bytes, true);
+        }
+      });
 }
 
 // Calls body(operand offset, result offset) for each index of the leading axes.
@@ -121,52 +194,71 @@ bool is_empty(const StridedCopy& copy) {
 }
 
 template <class T>
-void copy_typed(const StridedCopy& copy, const std::byte* operand_bytes, std::byte* result_bytes) {
+void copy_typed(const StridedCopy& copy, const std::byte* operand_bytes, std::byte* result_bytes,
+                bool past_cache) {
   const T* operand = reinterpret_cast<const T*>(operand_bytes);
   T* result = reinterpret_cast<T*>(result_bytes);
   constexpr Axis kOne{1, 0, 0};
-  std::span<const Axis> axes = copy.axes;
-  auto take_last = [&] {
-    if (axes.empty()) return kOne;
-    const Axis last = axes.back();
-    axes = axes.first(axes.size() - 1);
-    return last;
+  std::vector<Axis> axes = copy.axes;
+  auto take = [&](size_t i) {
+    const Axis axis = axes[i];
+    axes.erase(axes.begin() + static_cast<std::ptrdiff_t>(i));
+    return axis;
   };
+  auto take_last = [&] { return axes.empty() ? kOne : take(axes.size() - 1); };
   Axis inner = take_last();
   const bool is_run = inner.operand_stride == 1 && inner.result_stride == 1 && !axes.empty();
   const int64_t run = inner.size;
   if (is_run) inner = take_last();
-  const Axis outer = take_last();
+  // Beside the inner axis of the result goes the one that is the inner axis of the operand, if it
+  // is another.
+  size_t nearest = axes.size();
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (!is_crossed(axes[i], inner)) continue;
+    if (nearest == axes.size() || is_crossed(axes[i], axes[nearest])) nearest = i;
+  }
+  const Axis outer = nearest < axes.size() ? take(nearest) : take_last();
   for_each_index(axes, copy.operand_offset, copy.result_offset, [&](int64_t from, int64_t to) {
     if (is_run) {
-      copy_plane_of_runs(operand + from, result + to, outer, inner, run);
+      copy_plane_of_runs(operand + from, result + to, outer, inner, run, past_cache);
     } else {
-      copy_plane(operand + from, result + to, outer, inner);
+      copy_plane(operand + from, result + to, outer, inner, past_cache);
     }
   });
+  if (past_cache) finish_writes();
 }
 
 struct Wide {
   uint64_t low, high;
 };
 
+void copy_any(const StridedCopy& copy, const std::byte* operand, std::byte* result, int64_t width,
+              bool past_cache) {
+  if (is_empty(copy)) return;
+  switch (width) {
+    case 1:
+      return copy_typed<uint8_t>(copy, operand, result, past_cache);
+    case 2:
+      return copy_typed<uint16_t>(copy, operand, result, past_cache);
+    case 4:
+      return copy_typed<uint32_t>(copy, operand, result, past_cache);
+    case 8:
+      return copy_typed<uint64_t>(copy, operand, result, past_cache);
+    default:
+      return copy_typed<Wide>(copy, operand, result, past_cache);
+  }
+}
+
 }  // namespace
 
 void copy_strided(const StridedCopy& copy, const std::byte* operand, std::byte* result,
                   int64_t width) {
-  if (is_empty(copy)) return;
-  switch (width) {
-    case 1:
-      return copy_typed<uint8_t>(copy, operand, result);
-    case 2:
-      return copy_typed<uint16_t>(copy, operand, result);
-    case 4:
-      return copy_typed<uint32_t>(copy, operand, result);
-    case 8:
-      return copy_typed<uint64_t>(copy, operand, result);
-    default:
-      return copy_typed<Wide>(copy, operand, result);
-  }
+  copy_any(copy, operand, result, width, false);
+}
+
+void copy_strided_past_cache(const StridedCopy& copy, const std::byte* operand, std::byte* result,
+                             int64_t width) {
+  copy_any(copy, operand, result, width, true);
 }
 
 void clear_strided(const StridedCopy& copy, std::byte* result, int64_t width) {

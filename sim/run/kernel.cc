@@ -1,11 +1,13 @@
 #include "sim/run/kernel.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include <fmt/format.h>
 
 #include "ir/numbers.h"
 #include "ir/semantics/movement.h"
+#include "ir/semantics/strided_copy.h"
 #include "sim/run/kernels/dot.h"
 #include "sim/walk.h"
 
@@ -50,12 +52,66 @@ namespace {
 
 // Copies of fewer bytes than this are done several at a time.
 constexpr int64_t kSmallCopy = 16384;
+// Results of at least this many bytes are not read from the cache afterwards.
+constexpr int64_t kPastCache = int64_t{16} << 20;
 
 int64_t element_count(const StridedCopy& copy) {
   int64_t count = 1;
   for (const StridedCopy::Axis& axis : copy.axes) count *= axis.size;
   return count;
 }
+
+// A copy in parts: pieces of the outermost axis and, where another one steps farther through the
+// operand, of that one as well, so that a part has whole tiles of both.
+class CopyParts {
+ public:
+  CopyParts(const StridedCopy& copy, int64_t bytes) : copy_(copy) {
+    constexpr int64_t kTiles = 64, kPartBytes = int64_t{1} << 18;
+    auto stride = [&](size_t i) { return std::abs(copy.axes[i].operand_stride); };
+    for (size_t i = 1; i < copy.axes.size(); ++i) {
+      if (stride(i) > stride(other_)) other_ = i;
+    }
+    if (other_ == 0 || stride(0) == 0) {
+      other_ = 0;
+    } else {
+      const int64_t row_bytes = std::max<int64_t>(1, bytes / size(0) / size(other_));
+      outer_step_ = kTiles;
+      other_step_ = std::max(kTiles, kPartBytes / kTiles / row_bytes / kTiles * kTiles);
+      other_parts_ = (size(other_) + other_step_ - 1) / other_step_;
+    }
+  }
+
+  int64_t count() const { return (size(0) + outer_step_ - 1) / outer_step_ * other_parts_; }
+  StridedCopy part(int64_t number) const {
+    StridedCopy part = copy_;
+    cut(part, 0, number / other_parts_ * outer_step_, outer_step_);
+    if (other_ != 0) cut(part, other_, number % other_parts_ * other_step_, other_step_);
+    return part;
+  }
+  /// Parts [begin, end), which lie side by side where there is one axis to cut.
+  template <class Copy>
+  void for_each(int64_t begin, int64_t end, const Copy& copy) const {
+    if (other_ == 0) {
+      StridedCopy part = copy_;
+      cut(part, 0, begin, end - begin);
+      return copy(part);
+    }
+    for (int64_t i = begin; i < end; ++i) copy(part(i));
+  }
+
+ private:
+  int64_t size(size_t axis) const { return copy_.axes[axis].size; }
+  static void cut(StridedCopy& copy, size_t i, int64_t begin, int64_t size) {
+    StridedCopy::Axis& axis = copy.axes[i];
+    copy.result_offset += begin * axis.result_stride;
+    copy.operand_offset += begin * axis.operand_stride;
+    axis.size = std::min(size, axis.size - begin);
+  }
+
+  StridedCopy copy_;
+  size_t other_ = 0;
+  int64_t outer_step_ = 1, other_step_ = 1, other_parts_ = 1;
+};
 
 }  // namespace
 
@@ -64,6 +120,7 @@ void add_copies(KernelCall& call, std::vector<CopyTask> copies, const Buffer& re
   std::vector<CopyTask> small;
   int64_t small_cost = 0;
   std::byte* to = Buffer(result).mutable_data();
+  const bool past_cache = result.size() >= kPastCache;
   for (CopyTask& task : copies) {
     if (task.from.is_splat()) {
       task.copy.operand_offset = 0;
@@ -75,15 +132,14 @@ void add_copies(KernelCall& call, std::vector<CopyTask> copies, const Buffer& re
       small.push_back(std::move(task));
       continue;
     }
-    int64_t rows = task.copy.axes[0].size;
-    call.add(rows, bytes / rows,
-             [task = std::move(task), to, result, width](int64_t begin, int64_t end) {
-               StridedCopy part = task.copy;
-               StridedCopy::Axis& outer = part.axes[0];
-               part.result_offset += begin * outer.result_stride;
-               part.operand_offset += begin * outer.operand_stride;
-               outer.size = end - begin;
-               copy_strided(part, task.from.data(), to, width);
+    const CopyParts parts(task.copy, bytes);
+    call.add(parts.count(), bytes / parts.count(),
+             [parts, from = std::move(task.from), to, result, width, past_cache](int64_t begin,
+                                                                                 int64_t end) {
+               parts.for_each(begin, end, [&](const StridedCopy& part) {
+                 const auto copy = past_cache ? copy_strided_past_cache : copy_strided;
+                 copy(part, from.data(), to, width);
+               });
              });
   }
   if (small.empty()) return;

@@ -7,6 +7,7 @@
 
 #include "ir/numbers.h"
 #include "ir/semantics/elementwise_kernels.h"
+#include "ir/transpose_tile.h"
 #include "sim/run/kernels/axes.h"
 #include "sim/walk.h"
 
@@ -69,6 +70,14 @@ KernelResult convert_result(KernelCall& call, const Buffer& sums, ElementType ty
   return {};
 }
 
+std::optional<int64_t> even_stride(std::span<const int64_t> offsets) {
+  const int64_t stride = offsets.size() > 1 ? offsets[1] - offsets[0] : 1;
+  for (size_t i = 1; i < offsets.size(); ++i) {
+    if (offsets[i] - offsets[i - 1] != stride) return std::nullopt;
+  }
+  return stride;
+}
+
 namespace {
 
 template <class T>
@@ -87,20 +96,17 @@ void pack_typed(const std::byte* elements, std::span<const int64_t> outer,
     }
     return;
   }
+  if (const auto stride = even_stride(outer); stride && is_run(depth)) {
+    return transpose_tile(from + outer[0] + depth[0], *stride, used, count, to, row_size);
+  }
   // Square tiles, so that neither side is walked through with long strides.
   constexpr int64_t kTile = 16;
-  const bool deep_run = is_run(depth);
   for (int64_t k = 0; k < count; k += kTile) {
     const int64_t end = std::min(count, k + kTile);
     for (int64_t i = 0; i < used; ++i) {
       const T* row = from + outer[static_cast<size_t>(i)];
-      if (deep_run) {
-        const T* start = row + depth[0];
-        for (int64_t at = k; at < end; ++at) to[at * row_size + i] = start[at];
-      } else {
-        for (int64_t at = k; at < end; ++at) {
-          to[at * row_size + i] = row[depth[static_cast<size_t>(at)]];
-        }
+      for (int64_t at = k; at < end; ++at) {
+        to[at * row_size + i] = row[depth[static_cast<size_t>(at)]];
       }
     }
   }

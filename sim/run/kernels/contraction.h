@@ -1,6 +1,8 @@
 // What dot and convolution share around the inner loop.
 #pragma once
 
+#include <optional>
+
 #include "ir/semantics/elementwise.h"
 #include "sim/run/kernel.h"
 
@@ -16,6 +18,9 @@ tl::expected<Buffer, Stop> converted_operand(KernelCall& call, size_t i, Element
 /// Makes the result, in the instruction's element type, of sums in `type` that the work added so
 /// far computes.
 KernelResult convert_result(KernelCall& call, const Buffer& sums, ElementType type);
+
+/// The distance between neighbours where it is the same for all offsets; 1 where there are none.
+std::optional<int64_t> even_stride(std::span<const int64_t> offsets);
 
 /// packed[k][i] = elements[outer[i] + depth[k]], rows of `row_size` elements, of which those beyond
 /// `outer` are zero. Elements have `bytes` bytes, and offsets count elements.

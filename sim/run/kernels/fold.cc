@@ -6,39 +6,80 @@
 #include "ir/numbers.h"
 #include "ir/semantics/elementwise_arithmetic.h"
 #include "ir/semantics/elementwise_bits.h"
+#include "ir/transpose_tile.h"
+#include "ir/vector_code.h"
 
 namespace minihlo {
 namespace {
 
-// Rows at work at the same time: each is a chain of dependent operations, which leaves room for
-// others beside it.
-constexpr int kRows = 8;
+// Of these types rows are turned, some elements of each at a time, so that vectors hold an element
+// of each row.
+template <class T>
+constexpr bool kIsTurned = std::is_same_v<T, float> || std::is_same_v<T, double> ||
+                           std::is_same_v<T, BF16> || std::is_same_v<T, F16>;
 
 template <class Function, class T>
-void fold_rows(int64_t rows, int64_t count, int64_t row_stride, const std::byte* elements,
-               std::byte* results) {
+void fold_rows(int64_t rows, int64_t count, int64_t row_stride, bool starts,
+               const std::byte* elements, std::byte* results) {
   constexpr bool kDecoded = IsMiniFloat<T>::value;
   using Wide = std::conditional_t<kDecoded, float, T>;
+  // Rows that are worked on together: each is a chain of dependent operations, which leaves room
+  // for others beside it.
+  constexpr int64_t kRows = kIsTurned<T> ? 16 : 8, kDepth = 32;
   const Function function{};
   const T* from = reinterpret_cast<const T*>(elements);
   T* to = reinterpret_cast<T*>(results);
-  if (count == 0) return;
-  auto fold = [&]<int width>(std::integral_constant<int, width>, int64_t row) {
-    Wide value[width];
-    for (int r = 0; r < width; ++r) value[r] = static_cast<Wide>(to[row + r]);
-    const T* start = from + row * row_stride;
-    for (int64_t i = 0; i < count; ++i) {
-      for (int r = 0; r < width; ++r) {
-        Wide next = function(value[r], static_cast<Wide>(start[r * row_stride + i]));
-        if constexpr (kDecoded) next = static_cast<Wide>(T(next));
-        value[r] = next;
+  // `used` is a constant where there are as many rows as can be.
+  auto fold = [&](int64_t first, auto used) MINIHLO_ALWAYS_INLINE {
+    Wide value[kRows];
+    auto add = [&](int64_t r, Wide element) MINIHLO_ALWAYS_INLINE {
+      Wide next = function(value[r], element);
+      if constexpr (kDecoded) next = static_cast<Wide>(T(next));
+      value[r] = next;
+    };
+    for (int64_t r = 0; r < used; ++r) {
+      value[r] = static_cast<Wide>(starts ? from[(first + r) * row_stride] : to[first + r]);
+    }
+    const T* start = from + first * row_stride;
+    if constexpr (kIsTurned<T>) {
+      alignas(64) Wide turned[kDepth * kRows];
+      for (int64_t done = starts; done < count; done += kDepth) {
+        const int64_t depth = std::min(kDepth, count - done);
+        if constexpr (kDecoded) {
+          alignas(64) Wide decoded[kRows * kDepth];
+          for (int64_t r = 0; r < used; ++r) {
+            for (int64_t k = 0; k < depth; ++k) {
+              decoded[r * kDepth + k] = static_cast<Wide>(start[r * row_stride + done + k]);
+            }
+          }
+          transpose_tile(decoded, kDepth, used, depth, turned, kRows);
+        } else {
+          transpose_tile(start + done, row_stride, used, depth, turned, kRows);
+        }
+        for (int64_t k = 0; k < depth; ++k) {
+          for (int64_t r = 0; r < used; ++r) add(r, turned[k * kRows + r]);
+        }
+      }
+    } else {
+      for (int64_t k = starts; k < count; ++k) {
+        for (int64_t r = 0; r < used; ++r) add(r, static_cast<Wide>(start[r * row_stride + k]));
       }
     }
-    for (int r = 0; r < width; ++r) to[row + r] = static_cast<T>(elementwise::canonical(value[r]));
+    for (int64_t r = 0; r < used; ++r) {
+      to[first + r] = static_cast<T>(elementwise::canonical(value[r]));
+    }
   };
-  int64_t row = 0;
-  for (; row + kRows <= rows; row += kRows) fold(std::integral_constant<int, kRows>{}, row);
-  for (; row < rows; ++row) fold(std::integral_constant<int, 1>{}, row);
+  auto fold_all = [&]() MINIHLO_ALWAYS_INLINE {
+    int64_t row = 0;
+    for (; row + kRows <= rows; row += kRows) fold(row, std::integral_constant<int64_t, kRows>{});
+    if (row < rows) fold(row, rows - row);
+  };
+  if (count == 0) return;
+  if constexpr (kIsTurned<T>) {
+    run_vectorized(fold_all);
+  } else {
+    fold_all();
+  }
 }
 
 // Elements, `stride` apart, and what they give, each where its element is. What a block of them

@@ -15,9 +15,10 @@ namespace minihlo {
 inline constexpr int64_t kBlockExtent = 32;
 
 /// For each of `rows` rows: *result = f(... f(f(*result, row[0]), row[1]) ..., row[count - 1]),
-/// rounded to the element type at every step. Row r starts `row_stride` elements behind row r - 1;
+/// rounded to the element type at every step; where `starts` is set, from row[0] on, of which there
+/// must be one: f(f(row[0], row[1]) ...). Row r starts `row_stride` elements behind row r - 1;
 /// results are contiguous.
-using FoldKernel = void (*)(int64_t rows, int64_t count, int64_t row_stride,
+using FoldKernel = void (*)(int64_t rows, int64_t count, int64_t row_stride, bool starts,
                             const std::byte* elements, std::byte* results);
 
 /// The kernel for an opcode on a type, or null where there is none.

@@ -17,6 +17,9 @@ namespace {
 constexpr int64_t kRows = 192;
 constexpr int64_t kColumns = 512;
 constexpr int64_t kDepth = 256;
+// Of a right matrix that is read where it lies: few rows at a time, whole columns of blocks, as the
+// memory likes it.
+constexpr int64_t kDepthInPlace = 16;
 // Less work than this is not cut up further, for the sake of threads.
 constexpr int64_t kSmallUnit = int64_t{1} << 21;
 
@@ -74,6 +77,7 @@ class Unit {
     columns_ = std::min(plan.column_block, plan.columns - first_column);
     strips_ = ceil_div(rows_, plan.tile.rows);
     panels_ = ceil_div(columns_, plan.tile.columns);
+    right_stays_ = strips_ == 1 && !plan.right.convert;
     const MatrixView &left = plan.left.operand.view, &right = plan.right.operand.view;
     const MatrixView& result = plan.result.view;
     left_base_ = left.offset + offset_of(left.groups, group);
@@ -102,15 +106,23 @@ class Unit {
         pack(plan_.left, left_base_, part(left_rows_, s, tile.rows), left_depth, tile.rows,
              strips + s * strip_bytes);
       }
-      std::byte* packed = right_memory().get(count * tile.columns * plan_.sum_bytes);
-      for (int64_t p = 0; p < panels_; ++p) {
-        std::span<const int64_t> columns = part(right_columns_, p, tile.columns);
-        pack(plan_.right, right_base_, columns, right_depth, tile.columns, packed);
-        for (int64_t s = 0; s < strips_; ++s) {
-          tile.run(std::min(tile.rows, rows_ - s * tile.rows), count, strips + s * strip_bytes,
-                   packed, tile.columns, done > 0, sums + (p * strips_ + s) * tile_bytes);
+      const int64_t step = right_stays_ ? kDepthInPlace : count;
+      int64_t k = 0;
+      do {
+        const std::span<const int64_t> depth =
+            std::span(right_depth)
+                .subspan(static_cast<size_t>(k), static_cast<size_t>(std::min(step, count - k)));
+        const int64_t left_bytes = k * tile.rows * plan_.sum_bytes;
+        for (int64_t p = 0; p < panels_; ++p) {
+          const Panel panel = right_panel(part(right_columns_, p, tile.columns), depth);
+          for (int64_t s = 0; s < strips_; ++s) {
+            tile.run(std::min(tile.rows, rows_ - s * tile.rows), static_cast<int64_t>(depth.size()),
+                     strips + s * strip_bytes + left_bytes, panel.data, panel.stride, done + k > 0,
+                     sums + (p * strips_ + s) * tile_bytes);
+          }
         }
-      }
+        k += step;
+      } while (k < count);
       done += count;
       if (plan_.workers->is_late()) return;
     } while (done < plan_.depth);
@@ -155,6 +167,26 @@ class Unit {
     (*side.convert)(count, operands, steps, to);
   }
 
+  struct Panel {
+    const std::byte* data;
+    int64_t stride;  // elements from row to row
+  };
+  // Some columns and rows of the right matrix, one row behind the other.
+  Panel right_panel(std::span<const int64_t> columns, std::span<const int64_t> depth) {
+    const int64_t width = plan_.tile.columns;
+    if (right_stays_ && !depth.empty() && static_cast<int64_t>(columns.size()) == width &&
+        is_run(columns)) {
+      if (const auto stride = even_stride(depth)) {
+        const int64_t first = right_base_ + columns[0] + depth[0];
+        return {plan_.right.operand.elements.data() + first * plan_.right.bytes, *stride};
+      }
+    }
+    std::byte* packed =
+        right_memory().get(static_cast<int64_t>(depth.size()) * width * plan_.sum_bytes);
+    pack(plan_.right, right_base_, columns, depth, width, packed);
+    return {packed, width};
+  }
+
   // Puts a tile of sums in place.
   void store(int64_t strip, int64_t panel, std::byte* sums) {
     const ContractTile& tile = plan_.tile;
@@ -188,6 +220,7 @@ class Unit {
 
   const Plan& plan_;
   int64_t rows_, columns_, strips_, panels_;
+  bool right_stays_;  // it is read once: what can be read where it lies is not copied
   int64_t left_base_, right_base_, result_base_;
   std::vector<int64_t> left_rows_, right_columns_, result_rows_, result_columns_;
 };

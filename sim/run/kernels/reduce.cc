@@ -43,7 +43,7 @@ void fold_results(const Plan& plan, int64_t begin, int64_t end) {
     int64_t rows = std::min(end - i, last.size - i % last.size);
     OffsetWalk reduced(outer);
     for (int64_t k = 0; k < outer_count; ++k, reduced.next()) {
-      plan.fold(rows, run, last.stride, from + (kept.offset() + reduced.offset()) * width,
+      plan.fold(rows, run, last.stride, false, from + (kept.offset() + reduced.offset()) * width,
                 to + i * width);
     }
     i += rows;

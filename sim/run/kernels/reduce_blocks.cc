@@ -41,22 +41,35 @@ void fold_run(const Plan& plan, bool is_first, const std::byte* from, std::byte*
   const Axis& inner = plan.inner;
   const int64_t width = plan.width;
   auto fold_some = [&](int64_t block, int64_t rows) {
-    const int64_t size = inner.end(block) - inner.first(block);
-    const std::byte* start = from + inner.first(block) * width;
-    std::byte* result = to + block * width;
-    int64_t skipped = 0;
-    if (is_first) {
-      for (int64_t r = 0; r < rows; ++r) {
-        std::memcpy(result + r * width, start + r * inner.extent * width,
-                    static_cast<size_t>(width));
-      }
-      skipped = 1;
-    }
-    plan.fold(rows, size - skipped, inner.extent, start + skipped * width, result);
+    if (rows == 0) return;
+    plan.fold(rows, inner.end(block) - inner.first(block), inner.extent, is_first,
+              from + inner.first(block) * width, to + block * width);
   };
-  fold_some(0, 1);
-  if (inner.count > 2) fold_some(1, inner.count - 2);
-  if (inner.count > 1) fold_some(inner.count - 1, 1);
+  // All have as many elements but for the first and the last, perhaps.
+  const int64_t short_first = inner.missing > 0 ? 1 : 0;
+  const bool short_last = inner.end(inner.count - 1) - inner.first(inner.count - 1) < inner.extent;
+  const int64_t last = std::max(short_first, inner.count - (short_last ? 1 : 0));
+  fold_some(0, short_first);
+  fold_some(short_first, last - short_first);
+  fold_some(last, inner.count - last);
+}
+
+// Results along the last axis that stay in the cache until all of their blocks are folded.
+constexpr int64_t kPiece = 2048;
+
+// One run along the last axis: results [at, at + count) of a line, the first of which is at `to`.
+void fold_piece(const Plan& plan, bool is_first, const std::byte* from, std::byte* to, int64_t at,
+                int64_t count) {
+  if (plan.inner_is_reduced) return fold_run(plan, is_first, from, to);
+  from += at * plan.width;
+  to += at * plan.width;
+  if (is_first) {
+    std::memcpy(to, from, static_cast<size_t>(count * plan.width));
+    return;
+  }
+  const std::byte* parameters[] = {to, from};
+  const int64_t steps[] = {1, 1};
+  plan.program->run(count, parameters, steps, &to);
 }
 
 // Works on whole lines of results along the last axis.
@@ -72,19 +85,13 @@ void fold_lines(const Plan& plan, int64_t begin, int64_t end) {
       block[a] = {axis.end(number) - axis.first(number), axis.stride};
     }
     std::byte* to = Buffer(plan.to).mutable_data() + i * line * plan.width;
-    OffsetWalk walk(block);
     const int64_t runs = count_of(block);
-    for (int64_t k = 0; k < runs; ++k, walk.next()) {
-      const std::byte* from = plan.from.data() + (start + walk.offset()) * plan.width;
-      if (plan.inner_is_reduced) {
-        fold_run(plan, k == 0, from, to);
-      } else if (k == 0) {
-        std::memcpy(to, from, static_cast<size_t>(line * plan.width));
-      } else {
-        const std::byte* parameters[] = {to, from};
-        const int64_t steps[] = {1, 1};
-        std::byte* results[] = {to};
-        plan.program->run(line, parameters, steps, results);
+    const int64_t piece = plan.inner_is_reduced ? line : kPiece;
+    for (int64_t at = 0; at < line; at += piece) {
+      OffsetWalk walk(block);
+      for (int64_t k = 0; k < runs; ++k, walk.next()) {
+        fold_piece(plan, k == 0, plan.from.data() + (start + walk.offset()) * plan.width, to, at,
+                   std::min(piece, line - at));
       }
     }
   }

@@ -1,0 +1,74 @@
+// Strided copies, whatever way they take: rows, runs, tiles, past the cache.
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+#include <doctest/doctest.h>
+
+#include "ir/semantics/strided_copy.h"
+
+namespace minihlo {
+namespace {
+
+// A transpose of an array of `dims`, into the middle of a result of the same size and a bit more.
+StridedCopy transpose(const std::vector<int64_t>& dims, const std::vector<size_t>& permutation) {
+  StridedCopy copy;
+  std::vector<int64_t> strides(dims.size(), 1);
+  for (size_t i = dims.size() - 1; i-- > 0;) strides[i] = strides[i + 1] * dims[i + 1];
+  for (size_t axis : permutation) copy.axes.push_back({dims[axis], 1, strides[axis]});
+  for (size_t i = dims.size() - 1; i-- > 0;) {
+    copy.axes[i].result_stride = copy.axes[i + 1].result_stride * copy.axes[i + 1].size;
+  }
+  return copy;
+}
+
+TEST_CASE("strided copy: every element arrives, and nothing else is written") {
+  std::mt19937 random(1);
+  std::vector<std::byte> from(size_t{1} << 20);
+  for (std::byte& byte : from) byte = static_cast<std::byte>(random());
+  const std::vector<std::vector<int64_t>> shapes = {
+      {7, 5}, {130, 70}, {3, 66, 35}, {40, 19, 16}, {33, 70, 20}, {9, 5, 3, 130}, {5, 1, 70, 8}};
+  for (const std::vector<int64_t>& dims : shapes) {
+    std::vector<size_t> permutation(dims.size());
+    std::iota(permutation.begin(), permutation.end(), size_t{0});
+    do {
+      const StridedCopy whole = transpose(dims, permutation);
+      int64_t count = 1;
+      for (int64_t dim : dims) count *= dim;
+      REQUIRE(count * 16 <= static_cast<int64_t>(from.size()));
+      for (int64_t width : {1, 2, 4, 8, 16}) {
+        for (int variant = 0; variant < 3; ++variant) {
+          // As it is; with gaps between the elements of the result; from the end of an axis.
+          StridedCopy copy = whole;
+          copy.result_offset = 3;
+          for (StridedCopy::Axis& axis : copy.axes) axis.result_stride *= variant == 1 ? 2 : 1;
+          if (variant == 2) {
+            StridedCopy::Axis& axis = copy.axes[random() % copy.axes.size()];
+            copy.operand_offset = (axis.size - 1) * axis.operand_stride;
+            axis.operand_stride = -axis.operand_stride;
+          }
+          const size_t bytes = static_cast<size_t>((2 * count + 8) * width);
+          std::vector<std::byte> expected(bytes), result(bytes);
+          std::vector<int64_t> index(dims.size(), 0);
+          for (int64_t i = 0; i < count; ++i) {
+            int64_t rest = i, at = copy.result_offset, source = copy.operand_offset;
+            for (size_t a = copy.axes.size(); a-- > 0; rest /= copy.axes[a].size) {
+              at += rest % copy.axes[a].size * copy.axes[a].result_stride;
+              source += rest % copy.axes[a].size * copy.axes[a].operand_stride;
+            }
+            std::copy_n(from.begin() + source * width, width, expected.begin() + at * width);
+          }
+          for (bool past_cache : {false, true}) {
+            std::fill(result.begin(), result.end(), std::byte{0});
+            (past_cache ? copy_strided_past_cache : copy_strided)(copy, from.data(), result.data(),
+                                                                  width);
+            CHECK(result == expected);
+          }
+        }
+      }
+    } while (std::next_permutation(permutation.begin(), permutation.end()));
+  }
+}
+
+}  // namespace
+}  // namespace minihlo
