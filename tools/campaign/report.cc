@@ -32,13 +32,11 @@ std::string counts_text(const OutcomeCounts& counts) {
   return text.empty() ? "none" : text;
 }
 
-Json counts_json(const OutcomeCounts& counts) {
-  Json json = Json::object();
+// One member a verdict and other outcome, whether it occurred or not.
+void set_counts(Json& json, const OutcomeCounts& counts) {
   for (const OutcomeInfo& outcome : outcomes()) {
-    const int64_t cases = counts[static_cast<size_t>(outcome.kind)].cases;
-    if (cases > 0) json.set(outcome.word, cases);
+    json.set(outcome.word, counts[static_cast<size_t>(outcome.kind)].cases);
   }
-  return json;
 }
 
 std::string plural(int64_t count, std::string_view noun) {
@@ -73,7 +71,7 @@ Json totals_json(const Report& report) {
   json.set("failures", report.tally.failure_count());
   json.set("finished", report.unfinished.empty());
   if (!report.unfinished.empty()) json.set("unfinished", report.unfinished);
-  json.set("outcomes", counts_json(report.tally.totals()));
+  set_counts(json, report.tally.totals());
   Json rewrites = Json::array();
   for (size_t i = 0; i < report.rewrites.size(); ++i) {
     const OutcomeCounts& counts = report.tally.by_rewrite[i];
@@ -81,7 +79,7 @@ Json totals_json(const Report& report) {
     own.set("rewrite", report.rewrites[i]);
     own.set("cases", case_count(counts));
     own.set("failures", failure_count(counts));
-    own.set("outcomes", counts_json(counts));
+    set_counts(own, counts);
     rewrites.push(std::move(own));
   }
   json.set("rewrites", std::move(rewrites));
