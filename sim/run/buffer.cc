@@ -1,15 +1,16 @@
 #include "sim/run/buffer.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
-#include <new>
 #include <string>
 
 #include <fmt/format.h>
 
+#include "sim/run/host_memory.h"
+
 namespace minihlo {
 namespace {
+
+static_assert(BufferPool::kAlignment == kArrayAlignment);
 
 // A kept block serves a request if it is larger by no more than a quarter.
 constexpr int64_t kSlack = 4;
@@ -19,24 +20,6 @@ int64_t rounded(int64_t size) {
   constexpr int64_t kLargest = INT64_MAX - BufferPool::kAlignment;
   int64_t bytes = std::clamp<int64_t>(size, 1, kLargest);
   return (bytes + BufferPool::kAlignment - 1) / BufferPool::kAlignment * BufferPool::kAlignment;
-}
-
-// Large blocks lie on large pages where the system has them: a fresh page costs more than the
-// elements in it.
-constexpr int64_t kLargePage = int64_t{2} << 20;
-
-bool is_large(int64_t capacity) { return capacity >= 2 * kLargePage; }
-
-std::align_val_t alignment_of(int64_t capacity) {
-  return std::align_val_t(is_large(capacity) ? kLargePage : BufferPool::kAlignment);
-}
-
-std::byte* take(int64_t capacity) {
-  void* data = ::operator new(static_cast<size_t>(capacity), alignment_of(capacity), std::nothrow);
-  if (data && is_large(capacity)) {
-    madvise(data, static_cast<size_t>(capacity / kLargePage * kLargePage), MADV_HUGEPAGE);
-  }
-  return static_cast<std::byte*>(data);
 }
 
 }  // namespace
@@ -56,7 +39,7 @@ BufferPool::~BufferPool() { drop_kept(); }
 
 void BufferPool::drop_kept() {
   for (auto& [capacity, data] : kept_) {
-    ::operator delete(data, alignment_of(capacity));
+    give_memory(data, capacity);
     taken_ -= capacity;
   }
   kept_.clear();
@@ -87,7 +70,7 @@ tl::expected<Buffer, Stop> BufferPool::allocate(int64_t size, std::string_view w
   } else {
     if (wanted > limit_ - taken_) drop_kept();
     if (wanted > limit_ - taken_) return refuse("");
-    data = take(wanted);
+    data = take_memory(wanted);
     if (!data) return refuse(", but the system has no more");
     taken_ += wanted;
   }

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <new>
 #include <type_traits>
 
 #include <fmt/format.h>
@@ -13,11 +12,10 @@
 #include "ir/numbers.h"
 #include "ir/text/element_text.h"
 #include "ir/text/text_buffer.h"
+#include "sim/run/host_memory.h"
 
 namespace minihlo {
 namespace {
-
-constexpr std::align_val_t kAlignment{64};
 
 template <class T>
 inline constexpr bool kIsFloat = std::is_floating_point_v<T> || IsMiniFloat<T>::value;
@@ -124,10 +122,10 @@ T element(const HostTensor& tensor, int64_t index) {
 }  // namespace
 
 std::shared_ptr<std::byte> allocate_host(int64_t bytes) {
-  auto size = static_cast<size_t>(bytes > 0 ? bytes : 1);
-  auto* data = static_cast<std::byte*>(::operator new(size, kAlignment, std::nothrow));
+  const int64_t size = std::max<int64_t>(1, bytes);
+  std::byte* data = take_memory(size);
   if (!data) return nullptr;
-  return {data, [](std::byte* memory) { ::operator delete(memory, kAlignment); }};
+  return {data, [size](std::byte* memory) { give_memory(memory, size); }};
 }
 
 std::optional<int64_t> normalize(ElementType type, std::span<std::byte> elements) {
