@@ -18,8 +18,13 @@ Computation* new_computation(Module& module, std::string_view base) {
   return module.add_computation(module.keep_name(name));
 }
 
-Instruction* copy_into(Rewriter& rewriter, const Computation& from,
-                       std::span<Instruction* const> arguments,
+namespace {
+
+using Fusions = std::vector<Instruction*>;
+
+// Copies as copy_into() does, but for the bodies of fusions: what calls those is in `fusions`.
+Instruction* copy_list(Rewriter& rewriter, const Computation& from,
+                       std::span<Instruction* const> arguments, Fusions& fusions,
                        std::unordered_map<const Instruction*, Instruction*>* copies) {
   std::vector<Instruction*> copy_of(from.size());
   std::vector<Instruction*> operands;
@@ -40,13 +45,15 @@ Instruction* copy_into(Rewriter& rewriter, const Computation& from,
         for (const Instruction* one : before) now.push_back(copy_of[one->number()]);
         copy->set(attr::control_predecessors, rewriter.arena().copy(now));
       }
+      if (copy->opcode() == Opcode::kFusion) fusions.push_back(copy);
     }
     if (copies) copies->emplace(instruction, copy);
   }
   return copy_of[from.root()->number()];
 }
 
-Computation* copy_computation(const Computation& from, std::string_view base) {
+Computation* copy_but_for_fusions(const Computation& from, std::string_view base,
+                                  Fusions& fusions) {
   Module& module = *from.module();
   Computation* made = new_computation(module, base);
   made->set_execution_thread(from.execution_thread());
@@ -56,9 +63,37 @@ Computation* copy_computation(const Computation& from, std::string_view base) {
     parameters.push_back(rewriter.emit(Opcode::kParameter, parameter->name(), parameter->shape(),
                                        {}, parameter->attributes()));
   }
-  Instruction* root = copy_into(rewriter, from, parameters);
+  Instruction* root = copy_list(rewriter, from, parameters, fusions, nullptr);
   rewriter.finish();
   made->set_root(root);
+  return made;
+}
+
+// Bodies may hold fusions in turn.
+void copy_bodies(Fusions fusions) {
+  while (!fusions.empty()) {
+    Instruction* fusion = fusions.back();
+    fusions.pop_back();
+    const Computation& body = *fusion->get(attr::calls);
+    fusion->set(attr::calls, copy_but_for_fusions(body, body.name(), fusions));
+  }
+}
+
+}  // namespace
+
+Instruction* copy_into(Rewriter& rewriter, const Computation& from,
+                       std::span<Instruction* const> arguments,
+                       std::unordered_map<const Instruction*, Instruction*>* copies) {
+  Fusions fusions;
+  Instruction* root = copy_list(rewriter, from, arguments, fusions, copies);
+  copy_bodies(std::move(fusions));
+  return root;
+}
+
+Computation* copy_computation(const Computation& from, std::string_view base) {
+  Fusions fusions;
+  Computation* made = copy_but_for_fusions(from, base, fusions);
+  copy_bodies(std::move(fusions));
   return made;
 }
 

@@ -17,7 +17,9 @@ Computation* new_computation(Module& module, std::string_view base);
 
 /// Copies all instructions of `from` but its parameters to where the rewriter is, under names made
 /// of theirs; `arguments`, by number, take the parameters' places. Returns the copy of the root,
-/// and in `copies` what each became. The computations that it calls are shared; channel ids stay.
+/// and in `copies` what each became. The computations that it calls are shared, but for the bodies
+/// of fusions, which are copied, as each belongs to one fusion: then the module needs
+/// order_computations(). Channel ids stay.
 Instruction* copy_into(Rewriter& rewriter, const Computation& from,
                        std::span<Instruction* const> arguments,
                        std::unordered_map<const Instruction*, Instruction*>* copies = nullptr);

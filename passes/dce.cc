@@ -7,51 +7,19 @@
 //   %b = f32[4] multiply(%p, %p)               ->  %b = f32[4] multiply(%p, %p)
 //   ROOT %r = f32[4] negate(%b)                    ROOT %r = f32[4] negate(%b)
 //
-// What stays though unused: parameters; infeed, outfeed, send, recv and their done forms;
-// custom-calls marked with a side effect; random numbers that advance a state; what names control
-// predecessors or is named as one, as somebody wanted that order; what ends work whose start stays.
-// Of collectives those that XLA keeps (xla/hlo/ir/hlo_instruction.cc, HasSideEffectNoRecurse):
-// start and done forms, collective-broadcast, those with constrain_layout=true, and those with a
-// channel_id in a module that is not partitioned, where programs of another module may wait for
-// them. An instruction that calls a computation with one of these inside stays too.
+// What stays though unused: what has an effect (passes/effects.h); what names control predecessors
+// or is named as one, as somebody wanted that order; what ends work whose start stays. An
+// instruction that calls a computation with one of these inside stays too.
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "ir/async_pairs.h"
+#include "passes/effects.h"
 #include "passes/pass.h"
 
 namespace minihlo {
 namespace {
-
-bool has_own_effect(const Instruction& instruction, bool is_partitioned) {
-  switch (instruction.opcode()) {
-    case Opcode::kParameter:
-    case Opcode::kRng:
-    case Opcode::kRngGetAndUpdateState:
-    case Opcode::kAllGatherStart:
-    case Opcode::kAllGatherDone:
-    case Opcode::kAllReduceStart:
-    case Opcode::kAllReduceDone:
-    case Opcode::kCollectivePermuteStart:
-    case Opcode::kCollectivePermuteDone:
-    case Opcode::kCollectiveBroadcast:
-      return true;
-    case Opcode::kCustomCall:
-      return instruction.get(attr::custom_call_has_side_effect);
-    default:
-      break;
-  }
-  switch (info(instruction.opcode()).family) {
-    case Family::kEffect:
-      return true;
-    case Family::kCollective:
-      return instruction.get(attr::constrain_layout) ||
-             (instruction.has(attr::channel_id) && !is_partitioned);
-    default:
-      return false;
-  }
-}
 
 // Whether an opcode ends, or goes on with, what an instruction began.
 bool continues(const Instruction& start, Opcode opcode) {
