@@ -114,9 +114,12 @@ void transform_item(const Plan& plan, int64_t item, Workers& workers) {
     for (int64_t r = 0; r < plan.rows; ++r) transform.run(work + r * last, 1);
   };
   if (plan.kind == FftType::kIrfft) {
-    // Half of a spectrum whose other half is its mirror image, once the other axes are done.
+    // Half of a spectrum whose other half is its mirror image, once the other axes are done. What
+    // is its own image is real: an imaginary part does not count, whatever it is.
     leading();
     for (int64_t r = 0; r < plan.rows; ++r) {
+      work[r * last].imag(0);
+      if (last % 2 == 0) work[r * last + last / 2].imag(0);
       for (int64_t c = plan.in_columns; c < last; ++c) {
         work[r * last + c] = std::conj(work[r * last + last - c]);
       }
