@@ -26,7 +26,11 @@ class Transform {
       // Angles beyond an eighth of a turn lose digits, but no more than one.
       const double angle =
           2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(size);
-      roots_[static_cast<size_t>(k)] = {std::cos(angle), sign * std::sin(angle)};
+      Number root(std::cos(angle), std::sin(angle));
+      // Quarters of a turn are exact, so that what cancels does.
+      constexpr Number kQuarters[] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}};
+      if (4 * k % size == 0) root = kQuarters[4 * k / size];
+      roots_[static_cast<size_t>(k)] = {root.real(), sign * root.imag()};
     }
     has_given_up_ = workers.is_late();
   }
