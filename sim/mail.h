@@ -94,7 +94,7 @@ class Mail {
     } else if (!messages.empty()) {
       for (const auto& [source, message] : messages) all.push_back(static_cast<int>(source));
       std::ranges::sort(all);
-      all.erase(std::ranges::unique(all).begin(), all.end());
+      all.erase(std::unique(all.begin(), all.end()), all.end());
       join(messages, all, operands);
     }
     std::vector<int> position_of(static_cast<size_t>(mesh_.device_count()), -1);

@@ -9,8 +9,10 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "sim/frame.h"
+#include "sim/walk.h"
 
 namespace minihlo {
 
@@ -166,6 +168,14 @@ class Strands {
       }
     }
     return result;
+  }
+
+  /// The instruction that a strand is at, and where that is: "%name = opcode [%loop after 3
+  /// trips]".
+  std::string place(const Strand<Array>& strand) const {
+    const std::vector<std::string> outer = path(strand);
+    return instruction_place(strand.current()) +
+           (outer.empty() ? "" : fmt::format(" [{}]", fmt::join(outer, ", ")));
   }
 
  private:

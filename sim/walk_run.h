@@ -61,11 +61,22 @@ class WalkRun {
       for (size_t i = 0; i < strands_.size(); ++i) {
         while (strands_[i].status == Status::kRunning) {
           any = true;
-          if (std::optional<Stop> stop = step(i)) return stop;
+          if (std::optional<Stop> stop = step(i)) return placed(*std::move(stop), strands_[i]);
         }
       }
     }
     return std::nullopt;
+  }
+
+  // Limits are not of one instruction, but where they end the run is what the user asks.
+  Stop placed(Stop stop, const Strand<Array>& strand) const {
+    const Frame<Array>* top = strand.frames.empty() ? nullptr : &strand.frames.back();
+    // That of a loop is between two trips and has no plan.
+    const bool stands = top && top->plan && !top->is_done();
+    if (stop.is_limit() && stands && walker_.depth_ == 1) {
+      stop.message += " at " + strands_.place(strand);
+    }
+    return stop;
   }
 
   void push(Strand<Array>& strand, const Computation& computation, std::vector<Val> arguments,
@@ -101,7 +112,9 @@ class WalkRun {
     }
     if (cluster) return run_cluster(strand, *cluster);
     if (strand.frames.size() > kMaxFrames) {
-      return Stop::unsupported("deep nesting", "computations call one another too deeply");
+      return Stop::unsupported("deep nesting",
+                               fmt::format("{}: calls are nested more than {} deep",
+                                           instruction_place(frame.instruction()), kMaxFrames));
     }
     const Instruction& instruction = frame.instruction();
     if (std::optional<Val> value = structural_value(frame)) {

@@ -132,7 +132,9 @@ void Arguments::option(std::string_view names, std::string_view value_name, doub
                        std::string_view help) {
   add_option(names, value_name, help, [&value](const std::string& text) -> std::string {
     double number;
-    if (!parse_number(text, number) || !std::isfinite(number)) return "expected a number";
+    if (!parse_number(text, number) || !std::isfinite(number) || number <= 0) {
+      return "expected a number above 0";
+    }
     value = number;
     return "";
   });

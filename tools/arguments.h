@@ -31,6 +31,7 @@ class Arguments {
               std::string_view help, int64_t minimum = std::numeric_limits<int64_t>::min());
   void option(std::string_view names, std::string_view value_name, uint64_t& value,
               std::string_view help);
+  /// A number above 0.
   void option(std::string_view names, std::string_view value_name, double& value,
               std::string_view help);
   /// --name=VALUE, any number of times.

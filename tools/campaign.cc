@@ -42,6 +42,7 @@ std::string progress_text(int64_t done, int64_t all, double seconds) {
 
 class Campaign : public Command {
  public:
+  bool starts_programs() const override { return true; }
   CommandText text() const override {
     return {
         .name = "campaign",

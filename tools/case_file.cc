@@ -173,22 +173,32 @@ class Reader {
         fail(fmt::format("\"{}\" is a list of lists", key));
         return result;
       }
-      for (const Json& leaf : device) leaves.push_back(tensor(leaf, key));
+      for (const Json& leaf : device) {
+        leaves.push_back(tensor(leaf, {key, result.size() - 1, leaves.size()}));
+      }
     }
     return result;
   }
 
-  HostTensor tensor(const Json& json, const char* key) {
+  // Where a tensor stands in a case.
+  struct Place {
+    const char* key;
+    size_t device, leaf;
+
+    std::string text() const { return fmt::format("\"{}\"[{}][{}]", key, device, leaf); }
+  };
+
+  HostTensor tensor(const Json& json, const Place& place) {
     HostTensor result;
     if (!json.is_object() || !json.contains("dims") || !json["dims"].is_array() ||
         !json.contains("data") || !json["data"].is_string()) {
-      fail(fmt::format("a leaf of \"{}\" has \"dtype\", \"dims\" and \"data\"", key));
+      fail(place.text() + ": a leaf has \"dtype\", \"dims\" and \"data\"");
       return result;
     }
     std::string name = text(json, "dtype");
     std::optional<ElementType> type = element_type_from(name);
     if (!type) {
-      fail(fmt::format("\"{}\": unknown element type '{}'", key, name));
+      fail(fmt::format("{}: unknown element type '{}'", place.text(), name));
       return result;
     }
     result.type = *type;
@@ -196,7 +206,7 @@ class Reader {
     for (const Json& dim : json["dims"]) {
       int64_t size = dim.is_number_integer() ? dim.get<int64_t>() : -1;
       if (size < 0 || __builtin_mul_overflow(bytes, size, &bytes)) {
-        fail(fmt::format("\"{}\": dimensions that are none or too large", key));
+        fail(place.text() + ": dimensions that are none or too large");
         return result;
       }
       result.dims.push_back(size);
@@ -208,12 +218,12 @@ class Reader {
     if (!is_new) return known->second;
     // Checked against the text before memory is taken.
     if (bytes / 3 > static_cast<int64_t>(data.size())) {
-      fail(fmt::format("\"{}\": {} bytes of data are needed", key, bytes));
+      fail(fmt::format("{}: {} bytes of data are needed", place.text(), bytes));
       return result;
     }
     std::shared_ptr<std::byte> memory = allocate_host(bytes);
     if (!memory || !decode_base64(data, bytes, memory.get())) {
-      fail(fmt::format("\"{}\": base64 of {} bytes is needed", key, bytes));
+      fail(fmt::format("{}: base64 of {} bytes is needed", place.text(), bytes));
       return result;
     }
     result.bytes = bytes;
@@ -242,6 +252,21 @@ Json tensors_json(const std::vector<std::vector<HostTensor>>& devices) {
   return result;
 }
 
+// JSON, or where it stops being that.
+tl::expected<Json, std::string> parse_json(std::string_view text, int64_t first_line) {
+  try {
+    return Json::parse(text);
+  } catch (const Json::out_of_range&) {
+    return tl::unexpected(fmt::format("line {}: a number that is out of range", first_line));
+  } catch (const Json::parse_error& error) {
+    const std::string_view good = text.substr(0, error.byte > 0 ? error.byte - 1 : 0);
+    const size_t row = good.find_last_of('\n') + 1;  // 0 where there is none
+    return tl::unexpected(fmt::format("line {}, column {}: not JSON",
+                                      first_line + std::ranges::count(good, '\n'),
+                                      good.size() - row + 1));
+  }
+}
+
 }  // namespace
 
 tl::expected<std::vector<Case>, std::string> parse_cases(std::string_view text) {
@@ -253,26 +278,26 @@ tl::expected<std::vector<Case>, std::string> parse_cases(std::string_view text) 
     if (item.name.empty()) item.name = fmt::format("case {}", cases.size() + 1);
     cases.push_back(std::move(item));
   };
-  Json whole = Json::parse(text, nullptr, false);
-  if (whole.is_array()) {
-    for (const Json& json : whole) add(json);
-  } else if (!whole.is_discarded()) {
-    add(whole);
+  const tl::expected<Json, std::string> whole = parse_json(text, 1);
+  if (whole && whole->is_array()) {
+    for (const Json& json : *whole) add(json);
+  } else if (whole) {
+    add(*whole);
   } else {
     for (int64_t line = 1; !text.empty(); ++line) {
       size_t end = std::min(text.find('\n'), text.size());
       std::string_view row = text.substr(0, end);
       text.remove_prefix(std::min(end + 1, text.size()));
       if (row.find_first_not_of(" \t\r") == row.npos) continue;
-      Json json = Json::parse(row, nullptr, false);
-      if (!json.is_discarded()) {
-        add(json);
+      const tl::expected<Json, std::string> json = parse_json(row, line);
+      if (json) {
+        add(*json);
       } else if (cases.empty()) {
-        return tl::unexpected(fmt::format("line {}: not JSON", line));
+        return tl::unexpected(whole.error());
       } else {
         Case& item = cases.emplace_back();
-        item.name = fmt::format("line {}", line);
-        item.wrong = "not JSON";
+        item.name = fmt::format("case {}", cases.size());
+        item.wrong = json.error();
       }
     }
   }

@@ -37,6 +37,8 @@ class Command {
   virtual void declare(Arguments& arguments) = 0;
   /// Runs with the members set. Results go to standard output, errors to standard error.
   virtual ExitCode run() = 0;
+  /// Whether it starts programs, to which the limits of this process would be passed on.
+  virtual bool starts_programs() const { return false; }
 };
 
 std::unique_ptr<Command> make_check();

@@ -1,4 +1,6 @@
 // minihlo: the command-line tool. Finds the subcommand and runs it.
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <exception>
 #include <new>
@@ -9,8 +11,13 @@
 #include <fmt/format.h>
 
 #include "ir/diagnostics.h"
+#include "sim/run/simulator.h"
 #include "tools/command.h"
 #include "tools/error_output.h"
+
+#ifndef __has_feature  // clang's word
+#define __has_feature(name) 0
+#endif
 
 namespace minihlo {
 namespace {
@@ -64,6 +71,19 @@ int usage_error(std::string_view message, std::string_view command = "") {
   return static_cast<int>(ExitCode::kInvalid);
 }
 
+// Where a system promises more memory than it has, it ends the process that believes it. With a
+// limit there is an error to report instead. Sanitizers promise themselves a multiple of what there
+// is.
+void limit_memory() {
+#if !defined(__SANITIZE_ADDRESS__) && !__has_feature(address_sanitizer)
+  rlimit limit;
+  const auto machine = static_cast<rlim_t>(default_max_memory() / 4 * 5);
+  if (getrlimit(RLIMIT_DATA, &limit) != 0 || limit.rlim_cur <= machine) return;
+  limit.rlim_cur = machine;
+  setrlimit(RLIMIT_DATA, &limit);
+#endif
+}
+
 int run_tool(const std::vector<std::string>& words) {
   for (size_t i = 0; i < words.size(); ++i) {
     const bool is_format = i > 0 && words[i - 1] == "--format" && words[i] == "json";
@@ -100,6 +120,7 @@ int run_tool(const std::vector<std::string>& words) {
       return 0;
     }
     if (!wrong.empty()) return usage_error(fmt::format("{}: {}", name, wrong), name);
+    if (!command->starts_programs()) limit_memory();
     return static_cast<int>(command->run());
   }
   if (name.starts_with('-')) return usage_error(fmt::format("unknown option '{}'", name));

@@ -179,15 +179,25 @@ class Run : public Command {
     auto expected = expected_outputs(expect, *mesh, *kept);
     if (!expected) return invalid(expected.error());
     tl::expected<Inputs, Stop> inputs = tl::unexpected(Stop{});
+    const int64_t limit = options_.max_memory > 0 ? options_.max_memory : default_max_memory();
     if (input_.empty()) {
-      const int64_t limit = options_.max_memory > 0 ? options_.max_memory : default_max_memory();
       inputs = make_inputs(*module, *mesh, seed_, limit, options_.threads, options_.deadline);
     } else if (const Case* item = input.of_case()) {
       if (!item->inputs) return invalid(fmt::format("'{}' has no inputs", input_[0]));
       inputs = *item->inputs;
     } else {
       const std::vector<int> devices = all_devices(*mesh);
-      auto taken = input.take(*mesh, devices);
+      if (std::string wrong = input.open_devices(*mesh, devices); !wrong.empty()) {
+        return invalid(wrong);
+      }
+      if (const int64_t needed = input.needed_bytes(devices); needed > limit) {
+        return report_stop(
+            {Stop::Kind::kMemory,
+             fmt::format("the inputs need {} bytes ({}); {} are allowed (--max-memory)", needed,
+                         bytes_text(needed), limit),
+             {}});
+      }
+      auto taken = input.take(devices);
       if (!taken) return invalid(taken.error());
       inputs = *std::move(taken);
       for (const std::string& warning : input.unused('o', *mesh, devices)) print_warning(warning);
@@ -289,7 +299,10 @@ class Run : public Command {
     if (expect_.empty()) return std::nullopt;
     const Case* item = expect.of_case();
     if (!item) {
-      auto taken = expect.take(mesh, kept);
+      if (std::string wrong = expect.open_devices(mesh, kept); !wrong.empty()) {
+        return tl::unexpected(Errors{std::move(wrong)});
+      }
+      auto taken = expect.take(kept);
       if (!taken) return tl::unexpected(std::move(taken.error()));
       if (taken->size() == 1) taken->resize(kept.size(), taken->front());
       for (const std::string& warning : expect.unused('p', mesh, kept)) print_warning(warning);
@@ -365,7 +378,8 @@ class Run : public Command {
       if (dash != item.npos) good = good && number(item.substr(dash + 1), last);
       if (!good || first < 0 || last < first || last >= count) {
         return tl::unexpected(
-            fmt::format("--devices: '{}' is no device or range of devices of {}", item, count));
+            fmt::format("--devices: '{}' is no device or range FIRST-LAST; there are 0 to {}", item,
+                        count - 1));
       }
       for (int64_t i = first; i <= last; ++i) is_kept[static_cast<size_t>(i)] = true;
     }

@@ -84,16 +84,15 @@ std::string RunData::open_file(const std::string& path, int64_t device) {
   return "";
 }
 
-tl::expected<std::vector<std::vector<HostTensor>>, std::vector<std::string>> RunData::take(
-    const Mesh& mesh, std::span<const int> devices) {
+std::string RunData::open_devices(const Mesh& mesh, std::span<const int> devices) {
   for (const std::string& path : paths_) {
     if (!is_path_of_devices(path)) continue;
     for (const int device : devices) {
       std::string wrong = open_file(path_of_device(path, mesh, device), device);
-      if (!wrong.empty()) return tl::unexpected(std::vector{std::move(wrong)});
+      if (!wrong.empty()) return wrong;
     }
   }
-  return tensors_.take(leaves_, devices);
+  return "";
 }
 
 std::vector<std::string> RunData::unused(char but, const Mesh& mesh,

@@ -31,10 +31,17 @@ class RunData {
   /// The case, where it is one.
   const Case* of_case() const { return case_ ? &*case_ : nullptr; }
 
-  /// Of tensors: those of the leaves, as TensorSet::take gives them. Of files a device, those of
-  /// the devices are read.
+  /// Opens the files a device of these devices. Says what is wrong, or nothing.
+  std::string open_devices(const Mesh& mesh, std::span<const int> devices);
+  /// Bytes that take() will take.
+  int64_t needed_bytes(std::span<const int> devices) {
+    return tensors_.needed_bytes(leaves_, devices);
+  }
+  /// Of tensors: those of the leaves, as TensorSet::take gives them.
   tl::expected<std::vector<std::vector<HostTensor>>, std::vector<std::string>> take(
-      const Mesh& mesh, std::span<const int> devices);
+      std::span<const int> devices) {
+    return tensors_.take(leaves_, devices);
+  }
   /// A sentence a file whose tensors nobody took; see TensorSet::unused.
   std::vector<std::string> unused(char but, const Mesh& mesh, std::span<const int> devices) const;
 

@@ -17,6 +17,13 @@ std::string_view bare(std::string_view name) {
   return name.starts_with('%') ? name.substr(1) : name;
 }
 
+bool has_instruction(const Module& module, std::string_view name) {
+  return std::ranges::any_of(module.computations(), [&](const Computation* computation) {
+    return std::ranges::any_of(computation->instructions(),
+                               [&](const Instruction* i) { return i->name() == name; });
+  });
+}
+
 }  // namespace
 
 bool Observers::watches(const Instruction& instruction) const {
@@ -56,9 +63,12 @@ tl::expected<std::unique_ptr<Trace>, std::string> Trace::make(
       trace->watched_.insert(from, all ? to : to + 1);
     }
     if (!found) {
-      return tl::unexpected(dots == item.npos
-                                ? fmt::format("there is no instruction '{}'", first)
-                                : fmt::format("no computation has '{}' before '{}'", first, last));
+      for (const std::string_view name : {first, last}) {
+        if (!has_instruction(module, name)) {
+          return tl::unexpected(fmt::format("there is no instruction '{}'", name));
+        }
+      }
+      return tl::unexpected(fmt::format("no computation has '{}' before '{}'", first, last));
     }
     if (item.size() == chosen.size()) return trace;
     chosen.remove_prefix(item.size() + 1);

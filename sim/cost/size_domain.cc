@@ -61,43 +61,48 @@ bool works_in_place(const Instruction& instruction, size_t operand) {
   }
 }
 
-// How often a block stands in a vector.
-int64_t occurrences(const Array& array, const SizeBlock& block) {
-  int64_t count = 0;
-  for (const SizeBlock& kept : array.kept()) count += kept.identity() == block.identity();
-  return count;
-}
-
-// Calls make(position) once for each different set of operands, and gives each device its result.
+// Calls make(position, positions) once for each different set of operands, with the first position
+// that has it and how many have, and gives each device its result.
 template <class Make>
 Array for_each_call(std::span<const Operand<Array>> operands, size_t devices, const Make& make) {
   bool uniform = true;
   for (const Operand<Array>& operand : operands) {
     uniform = uniform && (!operand.array->is_set() || operand.array->is_uniform());
   }
-  std::map<std::vector<const void*>, SizeBlock> made;
-  std::vector<SizeBlock> values;
+  struct Call {
+    size_t position;  // the first
+    int64_t positions = 0;
+    SizeBlock result;
+  };
+  std::map<std::vector<const void*>, Call> calls;
+  std::vector<Call*> of_position;
   for (size_t i = 0; i < (uniform ? 1 : devices); ++i) {
     std::vector<const void*> key;
     for (const Operand<Array>& operand : operands) {
       key.push_back(operand.array->is_set() ? (*operand.array)[i].identity() : nullptr);
     }
-    SizeBlock& block = made[std::move(key)];
-    if (!block.is_set()) block = make(i);
-    values.push_back(block);
+    Call& call = calls.try_emplace(std::move(key), Call{i, 0, {}}).first->second;
+    ++call.positions;
+    of_position.push_back(&call);
+  }
+  std::vector<SizeBlock> values;
+  for (Call* call : of_position) {
+    if (!call->result.is_set()) call->result = make(call->position, call->positions);
+    values.push_back(call->result);
   }
   return Array(std::move(values));
 }
 
-// The operand whose memory a result of `bytes` takes over at a position, or null.
+// The operand whose memory a result of `bytes` takes over in a call, or null. As in a run, nobody
+// but the call's positions may have it.
 const SizeBlock* taken_over(std::span<const Operand<Array>> operands, size_t position,
-                            int64_t bytes, const std::vector<bool>& may) {
+                            int64_t positions, int64_t bytes, const std::vector<bool>& may) {
   for (size_t i = 0; i < operands.size(); ++i) {
     const Operand<Array>& operand = operands[i];
     if (!may[i] || !operand.last || !operand.array->is_set()) continue;
     const SizeBlock& block = (*operand.array)[position];
     if (!block.is_writable() || block.bytes() != bytes) continue;
-    if (occurrences(*operand.array, block) == block.references()) return &block;
+    if (block.references() == (operand.array->is_uniform() ? 1 : positions)) return &block;
   }
   return nullptr;
 }
@@ -125,27 +130,31 @@ SizeDomain::Leaves SizeDomain::apply(const Instruction& instruction,
       leaves.emplace_back(std::move(values));
       continue;
     }
-    leaves.push_back(for_each_call(operands, devices.size(), [&](size_t position) {
-      auto operand = [&](size_t i) -> const SizeBlock& { return (*operands[i].array)[position]; };
-      if (shares_operand(instruction)) return operand(0);
-      const bool single =
-          instruction.operand_count() > 0 && instruction.operand(0)->shape()->is_array() &&
-          (operand(0).is_splat() || instruction.operand(0)->shape()->element_count() == 1);
-      if (only_moves(instruction.opcode()) && single) return operand(0).as_splat();
-      if (elementwise && shape->element_count() > 1) {
-        bool all_single = true;
-        for (size_t i = 0; i < operands.size(); ++i) {
-          all_single = all_single && (operand(i).is_splat() ||
-                                      instruction.operand(i)->shape()->element_count() == 1);
-        }
-        if (all_single) return SizeBlock(counter_, kAlignment).as_splat();
-      }
-      if (instruction.opcode() == Opcode::kConstant) {
-        return SizeBlock(counter_, block_bytes(shape), SizeBlock::Owner::kOthers);
-      }
-      const SizeBlock* over = taken_over(operands, position, block_bytes(shape), in_place);
-      return over ? *over : SizeBlock(counter_, block_bytes(shape));
-    }));
+    leaves.push_back(
+        for_each_call(operands, devices.size(), [&](size_t position, int64_t positions) {
+          auto operand = [&](size_t i) -> const SizeBlock& {
+            return (*operands[i].array)[position];
+          };
+          if (shares_operand(instruction)) return operand(0);
+          const bool single =
+              instruction.operand_count() > 0 && instruction.operand(0)->shape()->is_array() &&
+              (operand(0).is_splat() || instruction.operand(0)->shape()->element_count() == 1);
+          if (only_moves(instruction.opcode()) && single) return operand(0).as_splat();
+          if (elementwise && shape->element_count() > 1) {
+            bool all_single = true;
+            for (size_t i = 0; i < operands.size(); ++i) {
+              all_single = all_single && (operand(i).is_splat() ||
+                                          instruction.operand(i)->shape()->element_count() == 1);
+            }
+            if (all_single) return SizeBlock(counter_, kAlignment).as_splat();
+          }
+          if (instruction.opcode() == Opcode::kConstant) {
+            return SizeBlock(counter_, block_bytes(shape), SizeBlock::Owner::kOthers);
+          }
+          const SizeBlock* over =
+              taken_over(operands, position, positions, block_bytes(shape), in_place);
+          return over ? *over : SizeBlock(counter_, block_bytes(shape));
+        }));
   }
   return leaves;
 }
@@ -163,11 +172,12 @@ SizeDomain::Leaves SizeDomain::apply_cluster(const Cluster& cluster,
   }
   std::vector<Array> outputs;
   for (const Instruction* output : cluster.outputs) {
-    outputs.push_back(for_each_call(inputs, devices.size(), [&](size_t position) {
-      const int64_t bytes = block_bytes(output->shape());
-      const SizeBlock* over = taken_over(inputs, position, bytes, in_place);
-      return over ? *over : SizeBlock(counter_, bytes);
-    }));
+    outputs.push_back(
+        for_each_call(inputs, devices.size(), [&](size_t position, int64_t positions) {
+          const int64_t bytes = block_bytes(output->shape());
+          const SizeBlock* over = taken_over(inputs, position, positions, bytes, in_place);
+          return over ? *over : SizeBlock(counter_, bytes);
+        }));
   }
   return outputs;
 }

@@ -144,6 +144,7 @@ class Equivalence {
       }
       if (stops[side] && why_no_terms_.empty()) {
         why_no_terms_ = stops[side]->message;
+        terms_cut_short_ = stops[side]->is_limit();
         what_no_terms_ = stops[side]->what;
       }
     }
@@ -239,10 +240,19 @@ class Equivalence {
         return;
       case Finding::Kind::kCutShort:
         result_.verdict = Verdict::kTested;
-        result_.reason = fmt::format("no proof, and {} random runs without a difference: {}",
-                                     finding.runs, finding.reason);
+        result_.reason = fmt::format(
+            "no proof, and {}: {}",
+            finding.runs == 0 ? "no random run came to its end"
+                              : fmt::format("no difference in {} random runs", finding.runs),
+            finding.reason);
+        if (terms_cut_short_) return;
         break;
       case Finding::Kind::kUnsupported:
+        if (terms_cut_short_) {
+          result_.verdict = Verdict::kTested;
+          result_.reason = "no proof, and no random runs: " + why_no_terms_;
+          return;
+        }
         result_.verdict = Verdict::kUnsupported;
         result_.unsupported = what_no_terms_.empty() ? finding.what : what_no_terms_;
         result_.reason = why_no_terms_.empty()
@@ -278,6 +288,7 @@ class Equivalence {
   std::optional<ModuleTerms> before_terms_, after_terms_;
   Comparison comparison_;
   std::string why_no_terms_, what_no_terms_;
+  bool terms_cut_short_ = false;  // there are none because of a limit
   EquivalenceResult result_;
 };
 

@@ -23,13 +23,6 @@ namespace {
 
 using Array = DeviceVector<Buffer>;
 
-// How often the block of buffer `buffer` stands in a vector.
-int64_t occurrences(const Array& array, const Buffer& buffer) {
-  int64_t count = 0;
-  for (const Buffer& kept : array.kept()) count += kept.identity() == buffer.identity();
-  return count;
-}
-
 }  // namespace
 
 DistinctCalls distinct_calls(std::span<const Operand<Array>> operands, size_t device_count) {
@@ -58,10 +51,9 @@ std::vector<bool> writable_operands(std::span<const Operand<Array>> operands,
   std::vector<bool> writable(operands.size(), false);
   for (size_t i = 0; i < operands.size(); ++i) {
     if (!operands[i].last || !tuple[i].is_set()) continue;
-    int64_t in_vector = occurrences(*operands[i].array, tuple[i]);
-    int64_t of_call = operands[i].array->is_uniform() ? 1 : positions;
-    // One more handle is the tuple's own.
-    writable[i] = in_vector == of_call && tuple[i].is_writable(in_vector + 1);
+    // The vector's handles at the call's positions, and the tuple's own: there must be no more.
+    const int64_t of_call = operands[i].array->is_uniform() ? 1 : positions;
+    writable[i] = tuple[i].is_writable(of_call + 1);
   }
   return writable;
 }

@@ -100,6 +100,9 @@ BufferDomain::Leaves BufferDomain::apply(const Instruction& instruction,
   std::vector<KernelCall> runs;
   runs.reserve(calls.tuples.size());
   for (size_t i = 0; i < calls.tuples.size(); ++i) {
+    if (i % 1024 == 1023 && context_.workers.is_late()) {
+      return tl::unexpected(*context_.workers.run({}));
+    }
     std::vector<bool> writable = writable_operands(operands, calls.tuples[i], calls.positions[i]);
     runs.push_back(
         {instruction, context_, std::move(calls.tuples[i]), std::move(writable), {}, {}});
@@ -216,6 +219,9 @@ BufferDomain::Leaves BufferDomain::apply_cluster(const Cluster& cluster,
     std::vector<KernelCall> runs;
     runs.reserve(calls.tuples.size());
     for (size_t i = 0; i < calls.tuples.size(); ++i) {
+      if (i % 1024 == 1023 && context_.workers.is_late()) {
+        return tl::unexpected(*context_.workers.run({}));
+      }
       std::vector<bool> writable = writable_operands(own, calls.tuples[i], calls.positions[i]);
       runs.push_back({*cluster.members.back(),
                       context_,

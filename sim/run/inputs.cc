@@ -144,11 +144,13 @@ tl::expected<Inputs, Stop> make_inputs(
           "dynamic shapes", fmt::format("no inputs can be made for {}", to_string(leaf))));
     }
     if (leaf->byte_count() > left / mesh.device_count()) {
-      return tl::unexpected(Stop{Stop::Kind::kMemory,
-                                 fmt::format("the inputs of {} devices take more than {} bytes "
-                                             "({}; --max-memory)",
-                                             mesh.device_count(), max_bytes, bytes_text(max_bytes)),
-                                 {}});
+      return tl::unexpected(Stop{
+          Stop::Kind::kMemory,
+          fmt::format("the inputs need more than the {} bytes ({}) that are allowed "
+                      "(--max-memory): {} on {} device{}{}",
+                      max_bytes, bytes_text(max_bytes), to_string(leaf), mesh.device_count(),
+                      mesh.device_count() == 1 ? "" : "s", leaves.size() > 1 ? " among them" : ""),
+          {}});
     }
     left -= leaf->byte_count() * mesh.device_count();
     elements += leaf->element_count();
@@ -158,8 +160,12 @@ tl::expected<Inputs, Stop> make_inputs(
   const int64_t total = elements * mesh.device_count();
   int64_t first = 0;
   std::vector<Work> works;
+  Workers workers(threads, deadline);
   for (std::vector<HostTensor>& device : inputs) {
     for (const Shape* leaf : leaves) {
+      if (works.size() % 1024 == 1023 && workers.is_late()) {
+        return tl::unexpected(*workers.run({}));
+      }
       std::shared_ptr<std::byte> data = allocate_host(leaf->byte_count());
       if (!data) {
         return tl::unexpected(Stop{Stop::Kind::kMemory, "no memory for the inputs", {}});
@@ -177,7 +183,6 @@ tl::expected<Inputs, Stop> make_inputs(
                         leaf->byte_count()});
     }
   }
-  Workers workers(threads, deadline);
   if (auto stop = workers.run(works)) return tl::unexpected(*std::move(stop));
   return inputs;
 }

@@ -21,6 +21,12 @@ std::string proto(std::string_view input);
 std::string tensors(std::string_view input);
 /// The decisions of the generator of modules: what it makes must be valid, and kept by all forms.
 std::string structure(std::string_view input);
+/// A module (modules.h), run within small limits: in parts or together, on any number of threads,
+/// it must end alike.
+std::string run(std::string_view input);
+/// A module against its clone, against what passes make of it, and against one that other decisions
+/// make: no clone and no rewritten module is refuted, and what is proved runs alike.
+std::string equiv(std::string_view input);
 
 /// What a form loses of a valid module when it is written and read again, or a clone when it is
 /// made; empty when nothing.
@@ -31,8 +37,8 @@ struct Target {
   std::string (*run)(std::string_view input);
 };
 inline constexpr Target kTargets[] = {
-    {"text", text},       {"json", json},           {"proto", proto},
-    {"tensors", tensors}, {"structure", structure},
+    {"text", text},           {"json", json}, {"proto", proto}, {"tensors", tensors},
+    {"structure", structure}, {"run", run},   {"equiv", equiv},
 };
 
 }  // namespace minihlo::fuzz

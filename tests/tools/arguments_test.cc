@@ -83,7 +83,8 @@ TEST_CASE("arguments: what is wrong is said") {
   CHECK(wrong({"a", "--count=0"}) == "--count: '0': expected 1 or more");
   CHECK(wrong({"a", "--count=1x"}) == "--count: '1x': expected an integer of at most 64 bits");
   CHECK(wrong({"a", "--seed=-1"}) == "--seed: '-1': expected a whole number of at most 64 bits");
-  CHECK(wrong({"a", "--tolerance=nan"}) == "--tolerance: 'nan': expected a number");
+  CHECK(wrong({"a", "--tolerance=nan"}) == "--tolerance: 'nan': expected a number above 0");
+  CHECK(wrong({"a", "--tolerance=0"}) == "--tolerance: '0': expected a number above 0");
   CHECK(wrong({"a", "-o", "b", "--output=c"}) == "--output is given 2 times");
   CHECK(wrong({"a", "--format=pdf"}) == "--format: 'pdf': expected one of text, json");
   CHECK(wrong({"a", "--json=1"}) == "--json: '1': it takes no value");

@@ -1,6 +1,7 @@
 #include "tools/tensors/tensor_set.h"
 
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -36,6 +37,29 @@ TensorSet::Entry* TensorSet::find(int64_t device, const LeafName& leaf) {
     if (at != entries_.end()) return &at->second;
   }
   return nullptr;
+}
+
+int64_t TensorSet::needed_bytes(std::span<const LeafName> leaves, std::span<const int> devices) {
+  int64_t total = 0;
+  for (const LeafName& leaf : leaves) {
+    if (!leaf.shape->is_array() || leaf.shape->is_dynamic()) continue;
+    int64_t count = 0;
+    bool is_shared = false;
+    for (const int device : devices) {
+      if (find(device, leaf)) {
+        ++count;
+      } else {
+        is_shared = true;
+      }
+    }
+    if (is_shared && find(kAllDevices, leaf)) ++count;
+    int64_t bytes;
+    if (__builtin_mul_overflow(leaf.shape->byte_count(), count, &bytes) ||
+        __builtin_add_overflow(total, bytes, &total)) {
+      return std::numeric_limits<int64_t>::max();
+    }
+  }
+  return total;
 }
 
 tl::expected<std::vector<std::vector<HostTensor>>, std::vector<std::string>> TensorSet::take(

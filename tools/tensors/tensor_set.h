@@ -25,6 +25,10 @@ class TensorSet {
   /// wrong, or nothing.
   std::string add(const std::string& file, std::vector<StoredTensor> tensors, int64_t device);
 
+  /// Bytes of the arrays that take() will give, those that devices share once; the most that 64
+  /// bits hold where there are more.
+  int64_t needed_bytes(std::span<const LeafName> leaves, std::span<const int> devices);
+
   /// For each device the arrays of all leaves; one entry for all devices, where none has tensors of
   /// its own. What is missing or wrong: one message a leaf.
   tl::expected<std::vector<std::vector<HostTensor>>, std::vector<std::string>> take(
