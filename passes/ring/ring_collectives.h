@@ -1,0 +1,30 @@
+// All-gather, reduce-scatter and all-reduce of one array, as rings.
+#pragma once
+
+#include "passes/ring/ring.h"
+
+namespace minihlo {
+
+/// How a sum is taken.
+struct RingSum {
+  bool both_directions = false;
+  bool in_group_order = false;  // then one direction
+};
+
+/// The shards of all members along an axis. Requires a result with elements.
+Instruction* ring_all_gather(Emitter& emit, const Ring& ring, Instruction* shard, int64_t axis,
+                             bool both_directions);
+
+/// What a reducer does to whole arrays. Error: it takes other types than `type`.
+tl::expected<Combine, std::string> combine_by(Computation& reducer, ElementType type);
+
+/// The device's chunk along an axis, whose extent the members divide, of what all members have.
+/// Requires an array with elements.
+Instruction* ring_reduce_scatter(Emitter& emit, const Ring& ring, Instruction* array, int64_t axis,
+                                 const Combine& combine, const RingSum& how);
+
+/// What all members have, combined. Requires an array with elements.
+Instruction* ring_all_reduce(Emitter& emit, const Ring& ring, Instruction* array,
+                             const Combine& combine, const RingSum& how);
+
+}  // namespace minihlo
