@@ -1,9 +1,9 @@
 // all-reduce-to-ring: reduces by sending chunks round a ring.
 //
 // The array is cut into one chunk a member. Chunks start one after the other at the first member of
-// the group and collect what each has of them, are complete at the last, and go on from there to all
-// others: 3 members - 3 permutes of a chunk between neighbours instead of an all-reduce. Sums are
-// taken in the order of the group, as the all-reduce takes them, so all bits stay.
+// the group and collect what each has of them, are complete at the last, and go on from there to
+// all others: 3 members - 3 permutes of a chunk between neighbours instead of an all-reduce. Sums
+// are taken in the order of the group, as the all-reduce takes them, so all bits stay.
 //
 // order=ring is the usual ring: first each chunk goes round to its own member and collects what the
 // others have of it, then the sums go round once more, to all: 2 (members - 1) permutes. Each chunk
@@ -17,9 +17,9 @@
 //
 //   %own = f32[2] dynamic-slice(%x, (rank - 1) mod 4 * 2)
 //   %w = (s32[], f32[2], f32[8]) while((0, %own, %x)), three trips of
-//          %received = f32[2] collective-permute(%sum), source_target_pairs={{3,0},{0,1},{1,2},{2,3}}
-//          %own = f32[2] dynamic-slice(%x, (rank - 2 - i) mod 4 * 2)
-//          %sum = f32[2] add(%received, %own)
+//          %received = f32[2] collective-permute(%sum),
+//          source_target_pairs={{3,0},{0,1},{1,2},{2,3}} %own = f32[2] dynamic-slice(%x, (rank - 2
+//          - i) mod 4 * 2) %sum = f32[2] add(%received, %own)
 //   %r = what all-gather-to-ring makes of the sums
 //
 // Chunks lie along the first dimension that the members divide; where there is none, along all

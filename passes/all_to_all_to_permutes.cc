@@ -42,9 +42,9 @@ class AllToAlls : public Decomposition {
     std::span<const int64_t> dimensions = exchange.get(attr::dimensions);
     const bool is_array = exchange.has(attr::dimensions);
     const auto members = static_cast<size_t>(ring->size());
-    if (is_array ? exchange.operand_count() != 1 ||
-                       results[0]->dim(dimensions[0]) % ring->size() != 0
-                 : exchange.operand_count() != members) {
+    if (is_array
+            ? exchange.operand_count() != 1 || results[0]->dim(dimensions[0]) % ring->size() != 0
+            : exchange.operand_count() != members) {
       return tl::make_unexpected("it does not have one chunk a member");
     }
     auto moves = plan_moves(exchange, *ring);
@@ -74,8 +74,7 @@ class AllToAlls : public Decomposition {
         const int64_t rank = groups->rank_of[device] + ring.size() - distance;
         source_of[device] = members[static_cast<size_t>(rank % ring.size())];
       }
-      auto move =
-          DeviceMove::plan(*exchange.parent()->module(), mesh, std::move(source_of));
+      auto move = DeviceMove::plan(*exchange.parent()->module(), mesh, std::move(source_of));
       if (!move) return tl::make_unexpected(std::move(move.error()));
       moves.push_back(*std::move(move));
     }

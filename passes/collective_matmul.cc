@@ -12,9 +12,10 @@
 //   %part = f32[2,5] dot(%shard, %y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
 //   %out = f32[8,5] dynamic-update-slice(%result, %part, (rank - i) mod 4 * 2, 0)
 //
-// Where the gathered dimension is a batch dimension, the other operand is sliced along its own. Each
-// element of the result is the sum that it was, so all bits stay. contracted=yes does the same where
-// the gathered dimension is contracted: parts are added up, those of floats narrower than f32 in f32.
+// Where the gathered dimension is a batch dimension, the other operand is sliced along its own.
+// Each element of the result is the sum that it was, so all bits stay. contracted=yes does the same
+// where the gathered dimension is contracted: parts are added up, those of floats narrower than f32
+// in f32.
 //
 // Scattered result: the sum of each chunk goes round to its member, and every device takes the dot
 // of what it adds to it just then.
@@ -28,9 +29,9 @@
 //   %own = f32[2,5] dot(dynamic-slice(%x, (rank - 2 - i) mod 4 * 2, 0), %y), ...
 //   %sum = f32[2,5] add(%received, %own)
 //
-// Each chunk is summed from the member behind its owner on, not in the order of the group, so floats
-// may differ by rounding. With directions=2 shards go round both ways at once, in half as many
-// steps; of chunks the one half goes one way and the other half the other.
+// Each chunk is summed from the member behind its owner on, not in the order of the group, so
+// floats may differ by rounding. With directions=2 shards go round both ways at once, in half as
+// many steps; of chunks the one half goes one way and the other half the other.
 //
 // A gather must have one dot as its only user, a dot one scatter. The result has the metadata,
 // sharding, frontend attributes, statistics and origin of the dot, or of the scatter; control
@@ -161,7 +162,8 @@ class Run {
     rewriter.finish();
   }
 
-  // For each instruction its user where it has only one, who reads it once. Who waits for it counts.
+  // For each instruction its user where it has only one, who reads it once. Who waits for it
+  // counts.
   void find_users(const Computation& computation) {
     std::vector<int> uses(computation.size());
     only_user_.assign(computation.size(), nullptr);
@@ -292,12 +294,12 @@ class Run {
     const int64_t shared = options_.both_directions ? lane_dimension(*dot, axis) : -1;
     State factors = {dot->operand(0), dot->operand(1)};
     std::vector<Lane> lanes = {
-        {Direction::kNext, chunk_of(*ring, *dot, dimensions[static_cast<size_t>(axis)], extent, 0)}};
+        {Direction::kNext,
+         chunk_of(*ring, *dot, dimensions[static_cast<size_t>(axis)], extent, 0)}};
     if (shared >= 0) {
       factors = halves(emit, *dot, dimensions[static_cast<size_t>(shared)]);
-      lanes.push_back(
-          {Direction::kPrevious,
-           chunk_of(*ring, *dot, dimensions[static_cast<size_t>(axis)], extent, 2)});
+      lanes.push_back({Direction::kPrevious,
+                       chunk_of(*ring, *dot, dimensions[static_cast<size_t>(axis)], extent, 2)});
     }
     std::vector<Instruction*> sums = sum_chunks(emit, *ring, lanes, factors, *combine);
     result = shared >= 0 ? emit.concatenate(sums, shared) : sums[0];
@@ -335,7 +337,8 @@ class Run {
     return result;
   }
 
-  // The dot of a chunk along a dimension of its result, from the factors in state[first] and behind.
+  // The dot of a chunk along a dimension of its result, from the factors in state[first] and
+  // behind.
   static OwnChunk chunk_of(const Ring& ring, const Instruction& dot, const DotDimension& dimension,
                            int64_t extent, size_t first) {
     return [&ring, &dot, dimension, extent, first](Emitter& emit, const ChunkPlace& place,
@@ -345,8 +348,7 @@ class Run {
       for (size_t side : {0, 1}) {
         factors[side] = state[first + side];
         if (dimension.in[side] < 0) continue;
-        factors[side] =
-            emit.dynamic_slice_along(factors[side], dimension.in[side], start, extent);
+        factors[side] = emit.dynamic_slice_along(factors[side], dimension.in[side], start, extent);
       }
       return make_dot(emit, dot, factors[0], factors[1], dot.shape()->element_type());
     };
@@ -374,7 +376,7 @@ class Run {
   PassContext& context_;
   const MatmulOptions options_;
   MeshLinks links_;
-  std::vector<Instruction*> only_user_;              // by number
+  std::vector<Instruction*> only_user_;           // by number
   std::unordered_set<const Instruction*> taken_;  // dots that are gone
 };
 

@@ -1,9 +1,9 @@
 // collective-permute-decompose: makes permutes whose pairs form no cycles.
 //
 // A cycle of devices that all wait for one another can deadlock where sends wait for their recvs.
-// Of each cycle the pair whose target is the smallest id goes into a second permute, so that what is
-// left are chains; each device then selects the permute that it is a target of. A device that sends
-// to itself keeps what it has.
+// Of each cycle the pair whose target is the smallest id goes into a second permute, so that what
+// is left are chains; each device then selects the permute that it is a target of. A device that
+// sends to itself keeps what it has.
 //
 //   %p = f32[2] collective-permute(%x), channel_id=1, source_target_pairs={{0,1},{1,2},{2,0}}
 //
@@ -60,8 +60,8 @@ using Pairs = std::vector<SourceTarget>;
 // What becomes of the pairs of a permute.
 struct Parts {
   GroupMode mode = GroupMode::kCrossReplica;
-  int64_t ids = 0;  // of the mode
-  Pairs transfers[2];  // chains, and a pair of each cycle
+  int64_t ids = 0;              // of the mode
+  Pairs transfers[2];           // chains, and a pair of each cycle
   std::vector<int64_t> selves;  // ids that send to themselves
 };
 
@@ -173,8 +173,7 @@ class Permutes : public Decomposition {
       }
     }
     if (bytes < threshold_) {
-      return tl::make_unexpected(
-          fmt::format("it moves {} bytes, less than the threshold", bytes));
+      return tl::make_unexpected(fmt::format("it moves {} bytes, less than the threshold", bytes));
     }
     if (!links_.take_numbers(4 * links_.mesh().device_count())) {
       return tl::make_unexpected(MeshLinks::numbers_used_up());
@@ -184,8 +183,8 @@ class Permutes : public Decomposition {
     if (auto sources = permute_sources(permute, links_.mesh()); !sources) {
       return tl::make_unexpected(std::move(sources.error()));
     }
-    Parts parts = take_apart(permute.get(attr::source_target_pairs), *mode,
-                             id_count(*mode, links_.mesh()));
+    Parts parts =
+        take_apart(permute.get(attr::source_target_pairs), *mode, id_count(*mode, links_.mesh()));
     const bool has_cycle = !parts.transfers[1].empty() || !parts.selves.empty();
     if (!has_cycle && !send_recv_) return tl::make_unexpected("its pairs form no cycle");
     if (!has_cycle && parts.transfers[0].empty()) return tl::make_unexpected("it has no pairs");
@@ -241,8 +240,8 @@ class Permutes : public Decomposition {
     if (auto own = recv->find(attr::channel_id)) {
       attributes.push_back(make_attribute(attr::channel_id, *own));
     }
-    Instruction* received = emit.make(Opcode::kRecvDone, std::span(&recv, 1), attributes,
-                                      emit.shapes().tuple(parts));
+    Instruction* received =
+        emit.make(Opcode::kRecvDone, std::span(&recv, 1), attributes, emit.shapes().tuple(parts));
     attributes.push_back(wait_for(emit.module(), received));
     emit.make(Opcode::kSendDone, std::span(&send, 1), attributes, token);
     return emit.element(received, 0);

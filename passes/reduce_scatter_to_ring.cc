@@ -1,14 +1,14 @@
 // reduce-scatter-to-ring: reduces and scatters by sending chunks round a ring.
 //
 // Chunks start one after the other at the first member of the group and collect what each has of
-// them, are complete at the last, and go on from there to the member that each is for: 3 members - 4
-// permutes of a chunk between neighbours instead of a reduce-scatter. Sums are taken in the order of
-// the group, as the reduce-scatter takes them, so all bits stay.
+// them, are complete at the last, and go on from there to the member that each is for: 3 members -
+// 4 permutes of a chunk between neighbours instead of a reduce-scatter. Sums are taken in the order
+// of the group, as the reduce-scatter takes them, so all bits stay.
 //
-// order=ring is the usual ring: each chunk goes round to its own member and collects what the others
-// have of it, in members - 1 permutes. Each is summed in an order of its own, from the member behind
-// its owner on, so floats differ from the reduce-scatter's by rounding. With directions=2 one half
-// of each chunk goes the other way round.
+// order=ring is the usual ring: each chunk goes round to its own member and collects what the
+// others have of it, in members - 1 permutes. Each is summed in an order of its own, from the
+// member behind its owner on, so floats differ from the reduce-scatter's by rounding. With
+// directions=2 one half of each chunk goes the other way round.
 //
 //   %s = f32[2] reduce-scatter(%x), replica_groups={{0,1,2,3}}, dimensions={0}, to_apply=%add
 //
@@ -16,9 +16,9 @@
 //
 //   %own = f32[2] dynamic-slice(%x, (rank - 1) mod 4 * 2)
 //   %w = (s32[], f32[2], f32[8]) while((0, %own, %x)), three trips of
-//          %received = f32[2] collective-permute(%sum), source_target_pairs={{3,0},{0,1},{1,2},{2,3}}
-//          %own = f32[2] dynamic-slice(%x, (rank - 2 - i) mod 4 * 2)
-//          %sum = f32[2] add(%received, %own)
+//          %received = f32[2] collective-permute(%sum),
+//          source_target_pairs={{3,0},{0,1},{1,2},{2,3}} %own = f32[2] dynamic-slice(%x, (rank - 2
+//          - i) mod 4 * 2) %sum = f32[2] add(%received, %own)
 //
 // Keeps metadata, sharding, frontend attributes, statistics and origin; control predecessors go to
 // what reads the operand. backend_config goes.

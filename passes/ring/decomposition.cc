@@ -150,7 +150,7 @@ class Run {
   PassContext& context_;
   const std::string_view pass_;
   Decomposition& decomposition_;
-  std::vector<Instruction*> done_of_;  // by number
+  std::vector<Instruction*> done_of_;                  // by number
   std::unordered_map<const Instruction*, Open> open_;  // by the done
 };
 

@@ -20,8 +20,8 @@ class Decomposition {
   virtual bool wants(const Instruction& instruction) const = 0;
 
   /// Emits what takes the place of a collective, or of a start: values for end(). `results` are the
-  /// shapes of what the collective gives: arrays with static dimensions. Error: why it is left alone;
-  /// nothing may have been emitted then.
+  /// shapes of what the collective gives: arrays with static dimensions. Error: why it is left
+  /// alone; nothing may have been emitted then.
   virtual tl::expected<std::vector<Instruction*>, std::string> begin(
       Emitter& emit, const Instruction& collective, std::span<const Shape* const> results) = 0;
   /// Emits the rest, behind begin(), or in the place of the done: one value a result.

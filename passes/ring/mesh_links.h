@@ -46,8 +46,8 @@ Instruction* select_by(Emitter& emit, Instruction* flag, Instruction* yes, Instr
 /// each device selects the one that it is to have.
 class DeviceMove {
  public:
-  /// `source_of`: for every device the flattened id of the one whose value it gets, or -1; no device
-  /// is named twice. Error: it takes more than kMaxShifts shifts.
+  /// `source_of`: for every device the flattened id of the one whose value it gets, or -1; no
+  /// device is named twice. Error: it takes more than kMaxShifts shifts.
   static tl::expected<DeviceMove, std::string> plan(Module& module, const Mesh& mesh,
                                                     std::vector<int64_t> source_of);
 

@@ -1,6 +1,7 @@
 #include "passes/ring/ring.h"
 
 #include <limits>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -70,8 +71,7 @@ Instruction* Ring::by_rank(Emitter& emit, ElementType type,
 
 // Without the counter.
 int64_t Ring::number_of(const ChunkPlace& place, int64_t rank) const {
-  const int64_t number =
-      place.rank_sign * rank + place.shift + place.step_sign * place.step.number;
+  const int64_t number = place.rank_sign * rank + place.shift + place.step_sign * place.step.number;
   return (number % size_ + size_) % size_;
 }
 
@@ -92,8 +92,8 @@ Instruction* Ring::offset(Emitter& emit, const ChunkPlace& place, int64_t extent
   }
   // What the counter is subtracted from must not be less than it.
   const int64_t more = place.step_sign < 0 ? kMaxTrips * size_ : 0;
-  Instruction* start = by_rank(emit, ElementType::S32,
-                               [&](int64_t rank) { return number_of(place, rank) + more; });
+  Instruction* start =
+      by_rank(emit, ElementType::S32, [&](int64_t rank) { return number_of(place, rank) + more; });
   Instruction* number = emit.make(place.step_sign < 0 ? Opcode::kSubtract : Opcode::kAdd,
                                   {start, place.step.counter});
   Instruction* chunk =
@@ -108,12 +108,12 @@ State visit_shards(Emitter& emit, const Ring& ring, bool both_directions, Instru
   const int64_t others = ring.size() - 1;
   if (!both_directions) {
     // What was visited is on its way while it is visited.
-    State all = emit_steps(emit, others, ring.unroll(), joined({shard}, state),
-                           [&](Emitter& inner, const Step& step, const State& now) {
-                             Instruction* next = ring.move(inner, now[0], Direction::kNext);
-                             return joined({next}, visit(inner, now[0], {step, -1, 0},
-                                                         slice(now, 1)));
-                           });
+    State all =
+        emit_steps(emit, others, ring.unroll(), joined({shard}, state),
+                   [&](Emitter& inner, const Step& step, const State& now) {
+                     Instruction* next = ring.move(inner, now[0], Direction::kNext);
+                     return joined({next}, visit(inner, now[0], {step, -1, 0}, slice(now, 1)));
+                   });
     return visit(emit, all[0], {{}, 1, -others}, slice(all, 1));
   }
   // Trip i visits what came i steps forwards and i + 1 backwards. What is left is one of each, and,
@@ -139,56 +139,53 @@ std::vector<Instruction*> sum_chunks(Emitter& emit, const Ring& ring, std::span<
   auto sign = [](const Lane& lane) { return lane.direction == Direction::kNext ? -1 : 1; };
   State sums;
   for (const Lane& lane : lanes) sums.push_back(lane.own(emit, {{}, 1, sign(lane)}, state));
-  State all = emit_steps(
-      emit, ring.size() - 1, ring.unroll(), joined(sums, state),
-      [&](Emitter& inner, const Step& step, const State& now) {
-        const State fixed = slice(now, lanes.size());
-        State after;
-        for (size_t i = 0; i < lanes.size(); ++i) {
-          const int64_t by = sign(lanes[i]);
-          Instruction* received = ring.move(inner, now[i], lanes[i].direction);
-          Instruction* own = lanes[i].own(inner, {step, by, 2 * by}, fixed);
-          after.push_back(combine(inner, received, own));
-        }
-        return joined(after, fixed);
-      });
-  all.resize(lanes.size());
-  return all;
+  const StepBody body = [&](Emitter& inner, const Step& step, const State& now) {
+    const State fixed = slice(now, lanes.size());
+    State after;
+    for (size_t i = 0; i < lanes.size(); ++i) {
+      const int64_t by = sign(lanes[i]);
+      Instruction* received = ring.move(inner, now[i], lanes[i].direction);
+      Instruction* own = lanes[i].own(inner, {step, by, 2 * by}, fixed);
+      after.push_back(combine(inner, received, own));
+    }
+    return joined(after, fixed);
+  };
+  std::vector<size_t> wanted(lanes.size());
+  std::iota(wanted.begin(), wanted.end(), size_t{0});
+  return emit_steps(emit, ring.size() - 1, ring.unroll(), joined(sums, state), body, wanted);
 }
 
 Instruction* sum_in_order(Emitter& emit, const Ring& ring, bool everyone, const OwnChunk& own,
                           const State& state, Instruction* kept, const Combine& combine,
                           const Keep& keep) {
-  // At step t the member of rank i has chunk (t - i) mod n. For 0 <= t - i < n it adds its own part,
-  // for n <= t - i it hands on what is complete, for t < i there is nothing that counts. The last to
-  // be served is member n - 2: at step 3 n - 3 with chunk n - 1, at 3 n - 4 with its own. Step 0 is
-  // before the loop, whose counter is a step behind.
+  // At step t the member of rank i has chunk (t - i) mod n. For 0 <= t - i < n it adds its own
+  // part, for n <= t - i it hands on what is complete, for t < i there is nothing that counts. The
+  // last to be served is member n - 2: at step 3 n - 3 with chunk n - 1, at 3 n - 4 with its own.
+  // Step 0 is before the loop, whose counter is a step behind.
   const int64_t n = ring.size();
   State start = {own(emit, {{}, 1, 0, -1}, state), kept};
-  State all = emit_steps(
-      emit, everyone ? 3 * n - 3 : 3 * n - 4, ring.unroll(), joined(start, state),
-      [&](Emitter& inner, const Step& step, const State& now) {
-        const ChunkPlace place{step, 1, 1, -1};
-        const State fixed = slice(now, 2);
-        Instruction* received = ring.move(inner, now[0], Direction::kNext);
-        Instruction* part = own(inner, place, fixed);
-        Instruction* sum = combine(inner, received, part);
-        Instruction* is_first = ring.by_rank(inner, ElementType::PRED,
-                                             [](int64_t rank) { return rank == 0; });
-        Instruction* adds = nullptr;
-        if (step.counter) {
-          Instruction* limit = ring.by_rank(inner, ElementType::S32,
-                                            [&](int64_t rank) { return n - 1 + rank; });
-          adds = inner.compare(ComparisonDirection::kLt, step.counter, limit);
-        } else {
-          adds = ring.by_rank(inner, ElementType::PRED,
-                              [&](int64_t rank) { return step.number < n - 1 + rank; });
-        }
-        Instruction* chunk =
-            select_by(inner, adds, select_by(inner, is_first, part, sum), received);
-        return joined({chunk, keep(inner, chunk, place, now[1])}, fixed);
-      });
-  return all[1];
+  const StepBody body = [&](Emitter& inner, const Step& step, const State& now) {
+    const ChunkPlace place{step, 1, 1, -1};
+    const State fixed = slice(now, 2);
+    Instruction* received = ring.move(inner, now[0], Direction::kNext);
+    Instruction* part = own(inner, place, fixed);
+    Instruction* sum = combine(inner, received, part);
+    Instruction* is_first =
+        ring.by_rank(inner, ElementType::PRED, [](int64_t rank) { return rank == 0; });
+    Instruction* adds = nullptr;
+    if (step.counter) {
+      Instruction* limit =
+          ring.by_rank(inner, ElementType::S32, [&](int64_t rank) { return n - 1 + rank; });
+      adds = inner.compare(ComparisonDirection::kLt, step.counter, limit);
+    } else {
+      adds = ring.by_rank(inner, ElementType::PRED,
+                          [&](int64_t rank) { return step.number < n - 1 + rank; });
+    }
+    Instruction* chunk = select_by(inner, adds, select_by(inner, is_first, part, sum), received);
+    return joined({chunk, keep(inner, chunk, place, now[1])}, fixed);
+  };
+  const int64_t trips = everyone ? 3 * n - 3 : 3 * n - 4;
+  return emit_steps(emit, trips, ring.unroll(), joined(start, state), body, {{1}})[0];
 }
 
 }  // namespace minihlo

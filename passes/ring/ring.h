@@ -64,7 +64,7 @@ class Ring {
   int64_t size_ = 1;
   bool unroll_ = false;
   MeshLinks* links_ = nullptr;
-  std::vector<int64_t> ranks_;  // by flattened id
+  std::vector<int64_t> ranks_;     // by flattened id
   std::vector<DeviceMove> moves_;  // by Direction
 };
 
@@ -82,8 +82,7 @@ State visit_shards(Emitter& emit, const Ring& ring, bool both_directions, Instru
 using OwnChunk =
     std::function<Instruction*(Emitter& emit, const ChunkPlace& place, const State& state)>;
 /// Combines what came with what is the device's own.
-using Combine =
-    std::function<Instruction*(Emitter& emit, Instruction* received, Instruction* own)>;
+using Combine = std::function<Instruction*(Emitter& emit, Instruction* received, Instruction* own)>;
 
 /// What goes round in one direction.
 struct Lane {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "passes/computations.h"
-
 namespace minihlo {
 namespace {
 
@@ -82,20 +80,24 @@ Instruction* all_reduce_in_order(Emitter& emit, const Ring& ring, Instruction* a
 }  // namespace
 
 tl::expected<Combine, std::string> combine_by(Computation& reducer, ElementType type) {
-  for (const Instruction* parameter : reducer.parameters()) {
-    if (parameter->shape()->element_type() != type) {
-      return tl::make_unexpected("its reducer takes another type than that of its operand");
-    }
-  }
-  if (reducer.root()->shape()->element_type() != type || reducer.parameters().size() != 2) {
+  const auto has_type = [&](const Instruction* value) {
+    return value->shape()->is_scalar() && value->shape()->element_type() == type;
+  };
+  const Instruction* root = reducer.root();
+  if (reducer.parameters().size() != 2 || !std::ranges::all_of(reducer.parameters(), has_type) ||
+      !has_type(root)) {
     return tl::make_unexpected("its reducer is not one of two values of its operand's type");
   }
-  if (std::optional<Opcode> opcode = reducer_opcode(reducer)) {
-    const bool swaps = reducer.root()->operand(0) != reducer.parameters()[0];
-    return [opcode, swaps](Emitter& emit, Instruction* received, Instruction* own) {
-      return swaps ? emit.make(*opcode, {own, received}, {}, own->shape())
-                   : emit.make(*opcode, {received, own}, {}, own->shape());
-    };
+  // One opcode of both, in whatever order.
+  const OpcodeInfo& opcode = info(root->opcode());
+  if (reducer.size() == 3 && opcode.family == Family::kElementwise && opcode.attributes.empty() &&
+      root->operand_count() == 2 && root->operand(0) != root->operand(1)) {
+    const bool swaps = root->operand(0) != reducer.parameters()[0];
+    return
+        [combiner = root->opcode(), swaps](Emitter& emit, Instruction* received, Instruction* own) {
+          return swaps ? emit.make(combiner, {own, received}, {}, own->shape())
+                       : emit.make(combiner, {received, own}, {}, own->shape());
+        };
   }
   return [&reducer](Emitter& emit, Instruction* received, Instruction* own) {
     std::vector<int64_t> all;

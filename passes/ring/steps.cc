@@ -1,5 +1,7 @@
 #include "passes/ring/steps.h"
 
+#include <numeric>
+
 #include "passes/computations.h"
 
 namespace minihlo {
@@ -39,11 +41,18 @@ Computation* loop_condition(Module& module, const Shape* shape, int64_t trips) {
 
 }  // namespace
 
-State emit_steps(Emitter& emit, int64_t trips, bool unroll, State start, const StepBody& body) {
+State emit_steps(Emitter& emit, int64_t trips, bool unroll, State start, const StepBody& body,
+                 std::optional<std::vector<size_t>> wanted) {
+  if (!wanted) {
+    wanted.emplace(start.size());
+    std::iota(wanted->begin(), wanted->end(), size_t{0});
+  }
+  State result;
   if (unroll || trips <= 1) {
     State state = std::move(start);
     for (int64_t i = 0; i < trips; ++i) state = body(emit, {i, nullptr}, state);
-    return state;
+    for (const size_t one : *wanted) result.push_back(state[one]);
+    return result;
   }
   start.insert(start.begin(), emit.scalar(ElementType::S32, 0));
   Instruction* begin = emit.tuple(start);
@@ -54,11 +63,10 @@ State emit_steps(Emitter& emit, int64_t trips, bool unroll, State start, const S
   Instruction* end = emit.make(
       Opcode::kWhile, {begin},
       {make_attribute(attr::condition, condition), make_attribute(attr::body, loop)}, shape);
-  State state;
-  for (size_t i = 1; i < start.size(); ++i) {
-    state.push_back(emit.element(end, static_cast<int64_t>(i)));
+  for (const size_t one : *wanted) {
+    result.push_back(emit.element(end, static_cast<int64_t>(one) + 1));
   }
-  return state;
+  return result;
 }
 
 }  // namespace minihlo

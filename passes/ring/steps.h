@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "passes/emitter.h"
@@ -24,7 +25,9 @@ using StepBody = std::function<State(Emitter& emit, const Step& step, const Stat
 
 /// Emits `trips` steps from `start` on and returns the state behind the last: a while loop, or,
 /// where `unroll` is set or there is but one step, what the steps do. The caller puts computations
-/// in order in the end (order_callees_first).
-State emit_steps(Emitter& emit, int64_t trips, bool unroll, State start, const StepBody& body);
+/// in order in the end (order_callees_first). Where `wanted` is given, only the values that it
+/// lists are returned, in its order.
+State emit_steps(Emitter& emit, int64_t trips, bool unroll, State start, const StepBody& body,
+                 std::optional<std::vector<size_t>> wanted = {});
 
 }  // namespace minihlo

@@ -145,6 +145,7 @@ tl::expected<PointFunction, Stop> TermDomain::reducer(const Instruction& instruc
   fold.kind = Signature::Kind::kFold;
   fold.instruction = &instruction;
   fold.commutative = commutative;
+  if (function.fold) fold.combines = function.fold->single_opcode();
   function.signature = terms_.signature(std::move(fold));
   return function;
 }

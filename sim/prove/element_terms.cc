@@ -36,7 +36,9 @@ size_t ElementTerms::KeyHash::operator()(const Key& key) const {
 
 uint32_t ElementTerms::intern(Key key) {
   auto number = static_cast<uint32_t>(numbers_.size());
-  return numbers_.try_emplace(std::move(key), number).first->second;
+  const auto [place, is_new] = numbers_.try_emplace(std::move(key), number);
+  if (is_new) keys_.push_back(&place->first);
+  return place->second;
 }
 
 std::optional<uint32_t> ElementTerms::element(Handle tensor, int64_t index) {
@@ -68,6 +70,10 @@ std::optional<uint32_t> ElementTerms::element(Handle tensor, int64_t index) {
     for (const Element& part : elements) key.arguments.push_back(done_.at(part));
     if (std::optional<uint32_t> same = simplified(wanted, key)) {
       done_.emplace(wanted, *same);
+      continue;
+    }
+    if (std::optional<uint32_t> value = combined(node, key.arguments)) {
+      done_.emplace(wanted, *value);
       continue;
     }
     if (node.kind == NodeKind::kApply && terms_.signature(node.signature).commutative &&
@@ -217,6 +223,53 @@ void ElementTerms::reduce_parts(const Element& wanted, const Instruction& reduce
     for (size_t k = 0; k < summed.size(); ++k) own[static_cast<size_t>(axes[k])] = summed[k];
     elements.push_back({arguments[0], linear_index(own, from->dims())});
   }
+}
+
+std::optional<uint32_t> ElementTerms::combined(const Node& node,
+                                               std::span<const uint32_t> arguments) {
+  if (node.kind != NodeKind::kApply) return std::nullopt;
+  const Signature& signature = terms_.signature(node.signature);
+  if (!signature.combines || arguments.size() < 2) return std::nullopt;
+  const Opcode opcode = *signature.combines;
+  const auto [known, is_new] = combiners_.try_emplace(node.signature);
+  if (is_new) {
+    known->second =
+        terms_.signature(fmt::format("element {} {}", to_string(opcode), to_string(node.type)));
+  }
+  const uint32_t what = known->second;
+  if (is_exact_reduction(opcode, node.type)) return combined_exactly(what, arguments);
+  const bool may_swap = is_commutative(opcode) && !is_complex(node.type);
+  uint32_t value = arguments[0];
+  for (const uint32_t next : arguments.subspan(1)) {
+    Key key{what, {value, next}};
+    if (may_swap && next < value) {
+      rules_.insert("commute");
+      std::swap(key.arguments[0], key.arguments[1]);
+    }
+    value = intern(std::move(key));
+  }
+  if (arguments.size() > 2) rules_.insert("fold");
+  return value;
+}
+
+uint32_t ElementTerms::combined_exactly(uint32_t what, std::span<const uint32_t> arguments) {
+  // A row of n of them holds n^2 / 2 arguments.
+  constexpr size_t kMaxArguments = 1024;
+  Key key{what, {}};
+  for (const uint32_t argument : arguments) {
+    const Key& inner = *keys_[argument];
+    if (inner.what == what && inner.arguments.size() <= kMaxArguments) {
+      rules_.insert("associate");
+      key.arguments.insert(key.arguments.end(), inner.arguments.begin(), inner.arguments.end());
+    } else {
+      key.arguments.push_back(argument);
+    }
+  }
+  if (!std::ranges::is_sorted(key.arguments)) {
+    rules_.insert("commute");
+    std::ranges::sort(key.arguments);
+  }
+  return intern(std::move(key));
 }
 
 // The element that this one is equal to because another argument is neutral.

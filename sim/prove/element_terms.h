@@ -44,12 +44,18 @@ class ElementTerms {
   void reduce_parts(const Element& wanted, const Instruction& reduce,
                     std::vector<Element>& elements, Key& key);
   std::optional<uint32_t> simplified(const Element& wanted, const Key& key);
+  // What one opcode makes of arguments, from the first on: the same for a fold, for instructions
+  // one after the other and, where that is exact, for any order.
+  std::optional<uint32_t> combined(const Node& node, std::span<const uint32_t> arguments);
+  uint32_t combined_exactly(uint32_t what, std::span<const uint32_t> arguments);
   uint32_t intern(Key key);
 
   Terms& terms_;
   RuleNames& rules_;
   std::unordered_map<Element, uint32_t, ElementHash> done_;
   std::unordered_map<Key, uint32_t, KeyHash> numbers_;
+  std::vector<const Key*> keys_;                      // by number
+  std::unordered_map<uint32_t, uint32_t> combiners_;  // what combined() keys by, by signature
 };
 
 }  // namespace minihlo::prove

@@ -1,5 +1,7 @@
 // What identifies the function that an instruction computes: its opcode, attributes and shapes, and
 // the computations that it calls, as terms over their parameters.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "ir/text/printer.h"
@@ -54,6 +56,13 @@ tl::expected<uint32_t, Stop> TermDomain::signature(const Instruction& instructio
   made.instruction = &instruction;
   if (pointwise) {
     made.kind = Signature::Kind::kPointwise;
+    const auto has_type = [&](const Instruction* operand) {
+      return operand->shape()->element_type() == instruction.shape()->element_type();
+    };
+    if (instruction.operand_count() == 2 && info(instruction.opcode()).attributes.empty() &&
+        std::ranges::all_of(instruction.operands(), has_type)) {
+      made.combines = instruction.opcode();
+    }
     made.commutative =
         is_commutative(instruction.opcode()) && !is_complex(instruction.shape()->element_type());
   }

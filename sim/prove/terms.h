@@ -64,6 +64,9 @@ struct Signature {
   /// An instruction that applies it, where there is one, to compute with.
   const Instruction* instruction = nullptr;
   bool commutative = false;  // of kPointwise and kFold: in any order of arguments, bit for bit
+  /// The opcode without attributes that combines two values of the result's type, or that is
+  /// folded.
+  std::optional<Opcode> combines{};
   int64_t level = 0;
 };
 

@@ -193,6 +193,64 @@ TEST_CASE("element terms: sums cut along what is not summed") {
       "refuted");
 }
 
+TEST_CASE("associate: the order of several operands, where nothing is rounded") {
+  const auto in_two_orders = [](std::string_view shape, std::string_view op) {
+    return pair(fmt::format("  a = {0} {1}(x, y)\n  ROOT r = {0} {1}(a, x)\n", shape, op),
+                fmt::format("  b = {0} {1}(x, x)\n  ROOT r = {0} {1}(y, b)\n", shape, op), shape);
+  };
+  CHECK(in_two_orders("s32[4,3]", "add") == "proved");
+  CHECK(in_two_orders("u8[4,3]", "multiply") == "proved");
+  CHECK(in_two_orders("bf16[4,3]", "maximum") == "proved");
+  CHECK(in_two_orders("s32[4,3]", "subtract") == "refuted");
+  CHECK(in_two_orders("f32[4,3]", "add") != "proved");
+  CHECK(in_two_orders("c64[4,3]", "add") != "proved");
+  // Which operand comes twice matters.
+  CHECK(pair("  a = s32[4,3] add(x, y)\n  ROOT r = s32[4,3] add(a, x)\n",
+             "  a = s32[4,3] add(x, y)\n  ROOT r = s32[4,3] add(a, y)\n") == "refuted");
+}
+
+TEST_CASE("fold: an all-reduce is its reducer, one member after the other") {
+  const auto module = [](std::string_view type, std::string_view op, std::string_view root) {
+    return fmt::format(R"(HloModule m, num_partitions=3
+
+f {{
+  a = {0}[] parameter(0)
+  b = {0}[] parameter(1)
+  ROOT c = {0}[] {1}(a, b)
+}}
+
+ENTRY e {{
+  x = {0}[1] parameter(0)
+  {2}
+}}
+)",
+                       type, op, root);
+  };
+  const auto verdict = [&](std::string_view type, std::string_view op, std::string_view order) {
+    const std::string reduce = fmt::format(
+        "ROOT r = {}[1] all-reduce(x), channel_id=1, replica_groups={{{{2,0,1}}}}, to_apply=f, "
+        "use_global_device_ids=true",
+        type);
+    const std::string chain = fmt::format(
+        "g = {0}[3] all-gather(x), channel_id=1, replica_groups={{{{{2}}}}}, dimensions={{0}}, "
+        "use_global_device_ids=true\n  s = {0}[1] slice(g), slice={{[0:1]}}\n"
+        "  t = {0}[1] slice(g), slice={{[1:2]}}\n  u = {0}[1] slice(g), slice={{[2:3]}}\n"
+        "  v = {0}[1] {1}(s, t)\n  ROOT r = {0}[1] {1}(v, u)",
+        type, op, order);
+    EquivalenceOptions options;
+    options.bits = true;
+    return std::string(to_string(
+        compare(module(type, op, reduce), module(type, op, chain), Mesh{1, 3}, options).verdict));
+  };
+  CHECK(verdict("f32", "add", "2,0,1") == "proved");
+  CHECK(verdict("f32", "add", "0,2,1") == "proved");  // the first two may change places
+  CHECK(verdict("f32", "add", "0,1,2") == "refuted");
+  CHECK(verdict("f32", "divide", "2,0,1") == "proved");
+  CHECK(verdict("f32", "divide", "0,2,1") == "refuted");
+  CHECK(verdict("s32", "add", "0,1,2") == "proved");
+  CHECK(verdict("c64", "add", "2,0,1") == "proved");
+}
+
 TEST_CASE("opaque operations are equal to themselves alone") {
   auto module = [](std::string_view direction, std::string_view operand) {
     return fmt::format(
