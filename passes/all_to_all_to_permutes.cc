@@ -76,6 +76,9 @@ class AllToAlls : public Decomposition {
       }
       auto move = DeviceMove::plan(*exchange.parent()->module(), mesh, std::move(source_of));
       if (!move) return tl::make_unexpected(std::move(move.error()));
+      if (!links_.runs_on_all(exchange) && !move->stays_within(mesh, ring.size())) {
+        return tl::make_unexpected(DeviceMove::waits_for_others());
+      }
       moves.push_back(*std::move(move));
     }
     return moves;

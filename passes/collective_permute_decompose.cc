@@ -175,6 +175,7 @@ class Permutes : public Decomposition {
     if (bytes < threshold_) {
       return tl::make_unexpected(fmt::format("it moves {} bytes, less than the threshold", bytes));
     }
+    if (links_.is_shared(permute)) return tl::make_unexpected(MeshLinks::shared_channel());
     if (!links_.take_numbers(4 * links_.mesh().device_count())) {
       return tl::make_unexpected(MeshLinks::numbers_used_up());
     }

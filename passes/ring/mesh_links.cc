@@ -52,6 +52,10 @@ std::string MeshLinks::numbers_used_up() {
   return fmt::format("tables and pairs of those before it hold more than {} numbers", kMaxNumbers);
 }
 
+std::string MeshLinks::shared_channel() {
+  return "devices may meet in it that are at collectives of its channel in other branches";
+}
+
 Instruction* entry_of_device(Emitter& emit, const Mesh& mesh, ElementType type,
                              std::span<const int64_t> by_device) {
   if (std::ranges::all_of(by_device, [&](int64_t one) { return one == by_device[0]; })) {
@@ -142,6 +146,15 @@ void DeviceMove::plan_shifts(Module& module, const Mesh& mesh, std::span<const i
     }
     shifts_[found->second].is_target[device] = 1;
   }
+}
+
+std::string DeviceMove::waits_for_others() {
+  return "devices of other groups may not come to it, and a permute waits for all";
+}
+
+bool DeviceMove::stays_within(const Mesh& mesh, int64_t members) const {
+  if (!shifts_.empty()) return members == mesh.device_count();
+  return members == (permute_.along_partitions ? mesh.partitions : mesh.replicas);
 }
 
 Instruction* DeviceMove::emit_permute(Emitter& emit, MeshLinks& links, Instruction* array,

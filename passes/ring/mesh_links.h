@@ -8,7 +8,9 @@
 #include <tl/expected.hpp>
 
 #include "ir/semantics/mesh.h"
+#include "passes/channels.h"
 #include "passes/emitter.h"
+#include "passes/ring/lockstep.h"
 
 namespace minihlo {
 
@@ -16,7 +18,10 @@ namespace minihlo {
 class MeshLinks {
  public:
   MeshLinks(const Module& module, const Mesh& mesh)
-      : mesh_(mesh), next_channel_(module.next_channel_id()) {}
+      : mesh_(mesh),
+        next_channel_(module.next_channel_id()),
+        lockstep_(module, mesh),
+        shared_channels_(module) {}
 
   const Mesh& mesh() const { return mesh_; }
   /// A channel id that nothing in the module has.
@@ -26,11 +31,23 @@ class MeshLinks {
   bool take_numbers(int64_t count);
   /// What to say where they may not.
   static std::string numbers_used_up();
+  /// Whether devices may meet at a collective of the module from different branches.
+  bool is_shared(const Instruction& collective) const {
+    return shared_channels_.is_shared(collective);
+  }
+  /// What to say where they may.
+  static std::string shared_channel();
+  /// Whether all devices come to a collective of the module, each as often as the others.
+  bool runs_on_all(const Instruction& collective) const {
+    return lockstep_.runs_on_all(*collective.parent());
+  }
 
  private:
   Mesh mesh_;
   int64_t next_channel_;
   int64_t numbers_ = 0;
+  Lockstep lockstep_;
+  SharedChannels shared_channels_;
 };
 
 /// The device's own entry of a list by flattened ids, as a scalar: a constant where all entries are
@@ -50,6 +67,12 @@ class DeviceMove {
   /// device is named twice. Error: it takes more than kMaxShifts shifts.
   static tl::expected<DeviceMove, std::string> plan(Module& module, const Mesh& mesh,
                                                     std::vector<int64_t> source_of);
+
+  /// Whether all devices whose permutes wait for one another are in groups of `members` together:
+  /// the sources and targets of each device are.
+  bool stays_within(const Mesh& mesh, int64_t members) const;
+  /// What to say where they are not, and may not all come.
+  static std::string waits_for_others();
 
   /// Emits what moves an array. Layouts are kept.
   Instruction* emit(Emitter& emit, MeshLinks& links, Instruction* array) const;

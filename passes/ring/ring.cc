@@ -22,6 +22,7 @@ State joined(State first, const State& rest) {
 tl::expected<Ring, std::string> Ring::make(const Instruction& collective, MeshLinks& links,
                                            bool unroll) {
   const Mesh& mesh = links.mesh();
+  if (links.is_shared(collective)) return tl::make_unexpected(MeshLinks::shared_channel());
   // Groups, ranks, and pairs both ways.
   if (!links.take_numbers(4 * mesh.device_count())) {
     return tl::make_unexpected(MeshLinks::numbers_used_up());
@@ -53,6 +54,9 @@ tl::expected<Ring, std::string> Ring::make(const Instruction& collective, MeshLi
   for (std::vector<int64_t>* sources : {&next, &previous}) {
     auto move = DeviceMove::plan(module, mesh, std::move(*sources));
     if (!move) return tl::make_unexpected(std::move(move.error()));
+    if (!links.runs_on_all(collective) && !move->stays_within(mesh, ring.size_)) {
+      return tl::make_unexpected(DeviceMove::waits_for_others());
+    }
     ring.moves_.push_back(*std::move(move));
   }
   return ring;

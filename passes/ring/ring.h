@@ -35,7 +35,8 @@ struct ChunkPlace {
 class Ring {
  public:
   /// The rings of a collective with replica_groups. Errors: those of its groups; groups of several
-  /// sizes or of one member; devices in no group; too many members to unroll, where that is asked
+  /// sizes or of one member; devices in no group, or that may not come to it, or come to it from
+  /// several branches; too many members to unroll, where that is asked
   /// for; what DeviceMove can't do, or `links` has no room for.
   static tl::expected<Ring, std::string> make(const Instruction& collective, MeshLinks& links,
                                               bool unroll);

@@ -338,19 +338,9 @@ tl::expected<std::optional<Handle>, Stop> TermDomain::pointwise(const Instructio
       return chosen;
     }
   }
-  auto op = elementwise_ops_.find(&instruction);
-  if (op == elementwise_ops_.end()) {
-    tl::expected<ElementwiseOp, std::string> found = elementwise_op(instruction);
-    if (!found) return std::optional<Handle>();
-    op = elementwise_ops_.emplace(&instruction, *found).first;
-  }
-  tl::expected<uint32_t, Stop> name = signature(instruction);
-  if (!name) return tl::unexpected(std::move(name.error()));
-  PointFunction function;
-  function.signature = *name;
-  function.type = shape->element_type();
-  function.opcode = instruction.opcode();
-  function.op = &op->second;
+  auto function = point_function(instruction);
+  if (!function) return tl::unexpected(std::move(function.error()));
+  if (!*function) return std::optional<Handle>();
   // Scalars stand for every element (clamp's bounds, select's predicate).
   std::vector<Handle> arguments(operands.begin(), operands.end());
   for (Handle& argument : arguments) {
@@ -359,7 +349,25 @@ tl::expected<std::optional<Handle>, Stop> TermDomain::pointwise(const Instructio
     }
   }
   return std::optional(
-      apply_pointwise(terms_, rules_, function, arguments, shape->element_count()));
+      apply_pointwise(terms_, rules_, **function, arguments, shape->element_count()));
+}
+
+tl::expected<std::optional<PointFunction>, Stop> TermDomain::point_function(
+    const Instruction& instruction) {
+  auto op = elementwise_ops_.find(&instruction);
+  if (op == elementwise_ops_.end()) {
+    tl::expected<ElementwiseOp, std::string> found = elementwise_op(instruction);
+    if (!found) return std::optional<PointFunction>();
+    op = elementwise_ops_.emplace(&instruction, *found).first;
+  }
+  tl::expected<uint32_t, Stop> name = signature(instruction);
+  if (!name) return tl::unexpected(std::move(name.error()));
+  PointFunction function;
+  function.signature = *name;
+  function.type = instruction.shape()->element_type();
+  function.opcode = instruction.opcode();
+  function.op = &op->second;
+  return function;
 }
 
 TermDomain::Handles TermDomain::opaque(const Instruction& instruction,

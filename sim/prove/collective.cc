@@ -150,6 +150,26 @@ tl::expected<PointFunction, Stop> TermDomain::reducer(const Instruction& instruc
   return function;
 }
 
+tl::expected<std::optional<PointFunction>, Stop> TermDomain::reducer_step(
+    const Instruction& instruction, ElementType type, size_t members) {
+  const Computation& computation = *instruction.get(attr::to_apply);
+  const Instruction& root = *computation.root();
+  const auto has_type = [&](const Instruction* one) {
+    return one->shape()->is_array() && one->shape()->element_type() == type;
+  };
+  const bool is_step = computation.size() == 3 && computation.parameters().size() == 2 &&
+                       info(root.opcode()).family == Family::kElementwise &&
+                       info(root.opcode()).attributes.empty() && root.operand_count() == 2 &&
+                       root.operand(0) == computation.parameters()[0] &&
+                       root.operand(1) == computation.parameters()[1] && has_type(&root) &&
+                       std::ranges::all_of(computation.parameters(), has_type);
+  // Of several members in any order a fold is the normal form.
+  if (!is_step || (members > 2 && is_exact_reduction(root.opcode(), type))) {
+    return std::optional<PointFunction>();
+  }
+  return point_function(root);
+}
+
 TermDomain::Leaves TermDomain::reduced_between(const Instruction& instruction,
                                                std::span<const Array> operands,
                                                const Gathering& gathering) {
@@ -178,8 +198,15 @@ TermDomain::Leaves TermDomain::reduced_between(const Instruction& instruction,
         int position = gathering.position_of[static_cast<size_t>(member)];
         arguments.push_back(operands[leaf][static_cast<size_t>(position)]);
       }
+      auto step = reducer_step(instruction, operand_shape->element_type(), members.size());
+      if (!step) return tl::unexpected(std::move(step.error()));
       Handle sum = arguments[0];
-      if (arguments.size() > 1) {
+      if (*step) {
+        for (size_t i = 1; i < arguments.size(); ++i) {
+          const Handle both[] = {sum, arguments[i]};
+          sum = apply_pointwise(terms_, rules_, **step, both, operand_shape->element_count());
+        }
+      } else if (arguments.size() > 1) {
         sum = apply_pointwise(terms_, rules_, *function, arguments, operand_shape->element_count());
       }
       for (size_t rank = 0; rank < members.size(); ++rank) {

@@ -248,7 +248,6 @@ std::optional<uint32_t> ElementTerms::combined(const Node& node,
     }
     value = intern(std::move(key));
   }
-  if (arguments.size() > 2) rules_.insert("fold");
   return value;
 }
 

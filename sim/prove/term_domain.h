@@ -82,6 +82,9 @@ class TermDomain {
                              ElementType type);
   tl::expected<std::optional<Handle>, Stop> pointwise(const Instruction& instruction,
                                                       std::span<const Handle> operands);
+  /// The function of an elementwise instruction, whatever its dimensions; nothing where it can't be
+  /// computed.
+  tl::expected<std::optional<PointFunction>, Stop> point_function(const Instruction& instruction);
   Handles opaque(const Instruction& instruction, std::span<const Handle> operands);
 
   // collective.cc
@@ -91,6 +94,9 @@ class TermDomain {
                          const Gathering& gathering);
   tl::expected<PointFunction, Stop> reducer(const Instruction& instruction, ElementType type,
                                             size_t members);
+  /// What takes in one member after the other, where that is one elementwise opcode.
+  tl::expected<std::optional<PointFunction>, Stop> reducer_step(const Instruction& instruction,
+                                                                ElementType type, size_t members);
 
   // signature.cc
   /// What identifies the function that an instruction computes, given its arguments.

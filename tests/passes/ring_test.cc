@@ -291,6 +291,75 @@ ENTRY e {
   CHECK(outcome.text.find("control-predecessors={%n}") != std::string::npos);
 }
 
+// A permute waits for all of its row or column, an all-gather for its group alone.
+TEST_CASE("ring: where devices part, only rings of all that a permute waits for are made") {
+  const auto outcome = [](const std::string& header, const std::string& groups,
+                          const std::string& test, const std::string& other) {
+    return testing::compare_outputs("all-gather-to-ring", fmt::format(R"(HloModule m, {}
+
+max {{
+  a = u32[] parameter(0)
+  b = u32[] parameter(1)
+  ROOT c = u32[] maximum(a, b)
+}}
+t {{
+  p = f32[1] parameter(0)
+  g = f32[2] all-gather(p), channel_id=1, replica_groups={{{{0,1}},{{2,3}}}}, dimensions={{0}}, use_global_device_ids=true
+  ROOT s = f32[1] slice(g), slice={{[1:2]}}
+}}
+f {{
+  p = f32[1] parameter(0)
+  {}
+}}
+ENTRY e {{
+  x = f32[1] parameter(0)
+  n = u32[] parameter(1)
+  i = u32[] partition-id()
+  r = u32[] replica-id()
+  one = u32[] constant(1)
+  m = u32[] all-reduce(n), channel_id=2, replica_groups={{{}}}, use_global_device_ids=true, to_apply=max
+  v = u32[] {}
+  c = pred[] compare(v, one), direction=GT
+  ROOT d = f32[1] conditional(c, x, x), true_computation=t, false_computation=f
+}}
+)",
+                                                                      header, other, groups, test));
+  };
+  const std::string alone =
+      "devices of other groups may not come to it, and a permute waits for all";
+  const std::string negate = "ROOT o = f32[1] negate(p)";
+  const std::string all = "{0,1,2,3}", halves = "{0,1},{2,3}";
+  // By id: devices 2 and 3 come.
+  Outcome by_id = outcome("num_partitions=4", all, "copy(i)", negate);
+  CHECK(by_id.entries[0].reason == alone);
+  // By what is the same on all devices.
+  Outcome by_all = outcome("num_partitions=4", all, "copy(m)", negate);
+  CHECK(by_all.all_rewritten());
+  CHECK(by_all.difference == "");
+  // By what is the same in each half.
+  Outcome by_half = outcome("num_partitions=4", halves, "copy(m)", negate);
+  CHECK(by_half.entries[0].reason == alone);
+  // By what is only one device's.
+  Outcome by_own = outcome("num_partitions=4", all, "add(m, n)", negate);
+  CHECK(by_own.entries[0].reason == alone);
+  // A row of the mesh waits for nobody else.
+  Outcome by_row = outcome("replica_count=2, num_partitions=2", all, "add(r, one)", negate);
+  CHECK(by_row.all_rewritten());
+  CHECK(by_row.difference == "");
+  CHECK(by_row.proof.verdict == prove::Verdict::kProved);
+  // The other branch has the channel, too: devices 0 and 1 may meet in different ones.
+  Outcome meeting = outcome(
+      "num_partitions=4", all, "copy(m)",
+      "g = f32[2] all-gather(p), channel_id=1, replica_groups={{0,1},{2,3}}, dimensions={0}, "
+      "use_global_device_ids=true\n  ROOT s = f32[1] slice(g), slice={[0:1]}");
+  REQUIRE(meeting.entries.size() == 2);
+  for (const PassEntry& entry : meeting.entries) {
+    CHECK(entry.reason ==
+          "devices may meet in it that are at collectives of its channel in other "
+          "branches");
+  }
+}
+
 TEST_CASE("ring: what is left alone, and why") {
   const std::map<std::string, std::string> cases = {
       {"x = s32[2] parameter(0)\n  ROOT r = s32[2] all-gather(x), channel_id=1, "
