@@ -41,18 +41,19 @@ class AllGathers : public Decomposition {
       Emitter& emit, const Instruction& gather, std::span<const Shape* const> results) override {
     auto ring = Ring::make(gather, links_, unroll_);
     if (!ring) return tl::make_unexpected(std::move(ring.error()));
-    const int64_t axis = gather.get(attr::dimensions)[0];
+    auto axis = collective_axis(gather, results);
+    if (!axis) return tl::make_unexpected(std::move(axis.error()));
     for (size_t i = 0; i < results.size(); ++i) {
       if (results[i]->element_count() == 0) {
         return tl::make_unexpected("it has no elements, so there is nothing to move");
       }
-      if (gather.operand(i)->shape()->dim(axis) * ring->size() != results[i]->dim(axis)) {
+      if (gather.operand(i)->shape()->dim(*axis) * ring->size() != results[i]->dim(*axis)) {
         return tl::make_unexpected("its result is not one shard a member");
       }
     }
     std::vector<Instruction*> gathered;
     for (Instruction* operand : gather.operands()) {
-      gathered.push_back(ring_all_gather(emit, *ring, operand, axis, both_directions_));
+      gathered.push_back(ring_all_gather(emit, *ring, operand, *axis, both_directions_));
     }
     return gathered;
   }

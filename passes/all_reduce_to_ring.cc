@@ -54,6 +54,9 @@ class AllReduces : public Decomposition {
       Emitter& emit, const Instruction& reduce, std::span<const Shape* const> results) override {
     auto ring = Ring::make(reduce, links_, unroll_);
     if (!ring) return tl::make_unexpected(std::move(ring.error()));
+    if (results.size() != reduce.operand_count()) {
+      return tl::make_unexpected("it has not one result for each operand");
+    }
     std::vector<Combine> combines;
     for (const Shape* result : results) {
       auto combine = combine_by(*reduce.get(attr::to_apply), result->element_type());

@@ -1,21 +1,36 @@
 #include "passes/computations.h"
 
 #include <algorithm>
-#include <set>
-#include <string>
+#include <charconv>
 
 #include <fmt/format.h>
 
 #include "ir/semantics/elementwise.h"
 
 namespace minihlo {
+namespace {
+
+// Numbers behind names count up to here.
+constexpr int64_t kLastName = int64_t{1} << 62;
+
+}  // namespace
 
 Computation* new_computation(Module& module, std::string_view base) {
-  std::set<std::string_view> taken;
-  for (const Computation* computation : module.computations()) taken.insert(computation->name());
-  std::string name(base);
-  for (int64_t i = 1; taken.contains(name); ++i) name = fmt::format("{}.{}", base, i);
-  return module.add_computation(module.keep_name(name));
+  bool is_taken = false;
+  int64_t last = 0;  // the largest N of all `base.N`
+  for (const Computation* computation : module.computations()) {
+    std::string_view name = computation->name();
+    if (!name.starts_with(base)) continue;
+    name.remove_prefix(base.size());
+    is_taken |= name.empty();
+    if (!name.starts_with('.')) continue;
+    int64_t number = 0;
+    const char* end = name.data() + name.size();
+    const auto [stop, error] = std::from_chars(name.data() + 1, end, number);
+    if (error == std::errc() && stop == end && number < kLastName) last = std::max(last, number);
+  }
+  if (!is_taken) return module.add_computation(module.keep_name(base));
+  return module.add_computation(module.keep_name(fmt::format("{}.{}", base, last + 1)));
 }
 
 namespace {

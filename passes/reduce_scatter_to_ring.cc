@@ -45,7 +45,8 @@ class ReduceScatters : public Decomposition {
       Emitter& emit, const Instruction& scatter, std::span<const Shape* const> results) override {
     auto ring = Ring::make(scatter, links_, unroll_);
     if (!ring) return tl::make_unexpected(std::move(ring.error()));
-    const int64_t axis = scatter.get(attr::dimensions)[0];
+    auto axis = collective_axis(scatter, results);
+    if (!axis) return tl::make_unexpected(std::move(axis.error()));
     std::vector<Combine> combines;
     for (size_t i = 0; i < results.size(); ++i) {
       auto combine = combine_by(*scatter.get(attr::to_apply), results[i]->element_type());
@@ -54,14 +55,14 @@ class ReduceScatters : public Decomposition {
       if (results[i]->element_count() == 0) {
         return tl::make_unexpected("it has no elements, so there is nothing to reduce");
       }
-      if (results[i]->dim(axis) * ring->size() != scatter.operand(i)->shape()->dim(axis)) {
+      if (results[i]->dim(*axis) * ring->size() != scatter.operand(i)->shape()->dim(*axis)) {
         return tl::make_unexpected("its operand is not one chunk a member");
       }
     }
     std::vector<Instruction*> scattered;
     for (size_t i = 0; i < results.size(); ++i) {
       scattered.push_back(
-          ring_reduce_scatter(emit, *ring, scatter.operand(i), axis, combines[i], how_));
+          ring_reduce_scatter(emit, *ring, scatter.operand(i), *axis, combines[i], how_));
     }
     return scattered;
   }

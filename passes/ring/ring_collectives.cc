@@ -79,6 +79,19 @@ Instruction* all_reduce_in_order(Emitter& emit, const Ring& ring, Instruction* a
 
 }  // namespace
 
+tl::expected<int64_t, std::string> collective_axis(const Instruction& collective,
+                                                   std::span<const Shape* const> results) {
+  std::span<const int64_t> dimensions = collective.get(attr::dimensions);
+  bool fits =
+      dimensions.size() == 1 && dimensions[0] >= 0 && results.size() == collective.operand_count();
+  for (size_t i = 0; fits && i < results.size(); ++i) {
+    const int64_t rank = collective.operand(i)->shape()->rank();
+    fits = rank == results[i]->rank() && dimensions[0] < rank;
+  }
+  if (!fits) return tl::make_unexpected("its operands, results and dimension do not fit");
+  return dimensions[0];
+}
+
 tl::expected<Combine, std::string> combine_by(Computation& reducer, ElementType type) {
   const auto has_type = [&](const Instruction* value) {
     return value->shape()->is_scalar() && value->shape()->element_type() == type;

@@ -5,6 +5,11 @@
 
 namespace minihlo {
 
+/// The dimension along which a collective gathers or scatters. Error: it has none that all operands
+/// and results have, or not one result for each operand.
+tl::expected<int64_t, std::string> collective_axis(const Instruction& collective,
+                                                   std::span<const Shape* const> results);
+
 /// How a sum is taken.
 struct RingSum {
   bool both_directions = false;

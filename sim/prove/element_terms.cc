@@ -8,6 +8,7 @@
 
 #include "ir/row_major.h"
 #include "ir/semantics/elementwise.h"
+#include "ir/semantics/reducers.h"
 #include "sim/run/kernels/fold.h"
 
 namespace minihlo::prove {

@@ -285,23 +285,6 @@ std::optional<Handle> select_by_known_mask(Terms& terms, Handle mask, Handle on_
   return terms.assembled(terms.node(on_true).type, std::move(result));
 }
 
-bool is_exact_reduction(Opcode opcode, ElementType type) {
-  switch (opcode) {
-    case Opcode::kMaximum:
-    case Opcode::kMinimum:
-      return !is_complex(type);
-    case Opcode::kAdd:
-    case Opcode::kMultiply:
-      return is_integer(type) || type == ElementType::PRED;
-    case Opcode::kAnd:
-    case Opcode::kOr:
-    case Opcode::kXor:
-      return true;
-    default:
-      return false;
-  }
-}
-
 int neutral_argument(const PointFunction& function, ElementType argument_type,
                      std::span<const std::optional<std::span<const std::byte>>> known,
                      RuleNames& rules) {

@@ -42,10 +42,6 @@ Handle apply_pointwise(Terms& terms, RuleNames& rules, const PointFunction& func
 std::optional<Handle> select_by_known_mask(Terms& terms, Handle mask, Handle on_true,
                                            Handle on_false, std::span<const int64_t> dims);
 
-/// Whether every order in which values are combined gives the same bits: nothing is rounded, and
-/// minimum and maximum are total (docs/numerics.md).
-bool is_exact_reduction(Opcode opcode, ElementType type);
-
 /// The argument that the function's value is equal to, bit for bit, given arguments of which some
 /// are known scalars (the others null): x + 0, x & ~0, ... of integers and pred. -1: none.
 int neutral_argument(const PointFunction& function, ElementType argument_type,
