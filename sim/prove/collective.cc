@@ -6,6 +6,7 @@
 #include "ir/semantics/collective_forms.h"
 #include "ir/semantics/groups.h"
 #include "ir/semantics/reducers.h"
+#include "ir/text/printer.h"
 #include "sim/prove/term_domain.h"
 
 namespace minihlo::prove {
@@ -39,6 +40,7 @@ TermDomain::Leaves TermDomain::collective(const Instruction& instruction,
   if (opcode == Opcode::kAllReduce || opcode == Opcode::kReduceScatter) {
     return reduced_between(instruction, operands, gathering);
   }
+  if (opcode == Opcode::kRaggedAllToAll) return opaque_between(instruction, operands, gathering);
   return tl::unexpected(Stop::unsupported(
       std::string(to_string(instruction.opcode())),
       fmt::format("{} is not understood by the prover", instruction_place(instruction))));
@@ -119,6 +121,57 @@ TermDomain::Leaves TermDomain::moved_between(const Instruction& instruction,
           if (same_for_all) shared = value;
         }
       }
+    }
+  }
+  std::vector<Array> leaves;
+  for (std::vector<Handle>& values : results) leaves.emplace_back(std::move(values));
+  return leaves;
+}
+
+// A function of all that the members of the group bring, in rank order, and of the rank.
+TermDomain::Leaves TermDomain::opaque_between(const Instruction& instruction,
+                                              std::span<const Array> operands,
+                                              const Gathering& gathering) {
+  std::string key(to_string(instruction.opcode()));
+  for (const Instruction* operand : instruction.operands()) {
+    key += ' ';
+    append(key, operand->shape(), false);
+  }
+  for (const AttributeUse& use : info(instruction.opcode()).attributes) {
+    const Attribute* attribute = find_attribute(instruction.attributes(), use.id);
+    const bool says_who =
+        use.id == AttributeId::channel_id || use.id == AttributeId::replica_groups;
+    if (attribute && !says_who) key += ' ' + print_text(*attribute);
+  }
+  std::vector<const Shape*> shapes = result_shapes(instruction);
+  for (const Shape* shape : shapes) {
+    key += ' ';
+    append(key, shape, false);
+  }
+  std::vector<std::vector<Handle>> results(shapes.size(),
+                                           std::vector<Handle>(gathering.devices.size()));
+  const CollectiveGroups& groups = gathering.groups;
+  for (size_t i = 0; i < gathering.devices.size(); ++i) {
+    const auto device = static_cast<size_t>(gathering.devices[i]);
+    if (groups.group_of[device] < 0) {
+      return tl::unexpected(
+          Stop::invalid(fmt::format("{}: {} is in no group", instruction_place(instruction),
+                                    device_name(mesh_, gathering.devices[i]))));
+    }
+    std::span<const int64_t> members = groups.group(groups.group_of[device]);
+    std::vector<Handle> arguments;
+    for (const Array& operand : operands) {
+      for (int64_t member : members) {
+        const int position = gathering.position_of[static_cast<size_t>(member)];
+        arguments.push_back(operand[static_cast<size_t>(position)]);
+      }
+    }
+    const uint32_t function = terms_.signature(
+        fmt::format("{} rank {} of {}", key, groups.rank_of[device], members.size()));
+    for (size_t leaf = 0; leaf < shapes.size(); ++leaf) {
+      results[leaf][i] =
+          terms_.apply(function, static_cast<int64_t>(leaf), shapes[leaf]->element_type(),
+                       shapes[leaf]->element_count(), arguments);
     }
   }
   std::vector<Array> leaves;

@@ -90,7 +90,7 @@ std::string Refuter::origin(Handle tensor, int64_t index) const {
                            minihlo::to_string(signature.instruction->opcode()), source.index,
                            on_device());
       }
-      return fmt::format("the result of a loop or conditional, element {}", source.index);
+      return fmt::format("a loop, conditional or collective, element {}", source.index);
     }
     default:
       return "a value that is not known";

@@ -90,6 +90,8 @@ class TermDomain {
   // collective.cc
   Leaves moved_between(const Instruction& instruction, std::span<const Array> operands,
                        const Gathering& gathering);
+  Leaves opaque_between(const Instruction& instruction, std::span<const Array> operands,
+                        const Gathering& gathering);
   Leaves reduced_between(const Instruction& instruction, std::span<const Array> operands,
                          const Gathering& gathering);
   tl::expected<PointFunction, Stop> reducer(const Instruction& instruction, ElementType type,
