@@ -5,12 +5,16 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "ir/text/printer.h"
+#include "tools/campaign/journal.h"
+#include "tools/campaign/merge.h"
 #include "tools/campaign/report.h"
 #include "tools/campaign/runner.h"
+#include "tools/campaign/shrink.h"
 #include "tools/command.h"
 #include "tools/error_output.h"
 #include "tools/module_file.h"
@@ -24,21 +28,32 @@ using campaign::CampaignSpec;
 using campaign::CaseSpace;
 using campaign::FailingCase;
 using campaign::Judge;
+using campaign::OutcomeKind;
 using campaign::Report;
 using campaign::Results;
+using campaign::Shard;
 using std::chrono::steady_clock;
 
 // Set by a signal that asks the process to end: what is done so far is reported.
 std::atomic<bool> is_interrupted = false;
 static_assert(std::atomic<bool>::is_always_lock_free);
 
-// "12345 of 1441729 cases, 23456 a second, 61 s left".
-std::string progress_text(int64_t done, int64_t all, double seconds) {
-  const double rate = seconds > 0 ? static_cast<double>(done) / seconds : 0;
-  std::string text = fmt::format("{} of {} cases, {:.0f} a second", done, all, rate);
-  if (rate > 0) text += fmt::format(", {:.0f} s left", static_cast<double>(all - done) / rate);
-  return text;
-}
+// Cases that this run has done, of all that are left for it.
+struct Progress {
+  std::atomic<int64_t> done = 0;
+  int64_t before = 0, all = 0;  // done before it, and all of the shard
+
+  // "12345 of 1441729 cases, 23456 a second, 61 s left".
+  std::string text(double seconds) const {
+    const int64_t now = done.load(std::memory_order_relaxed);
+    const double rate = seconds > 0 ? static_cast<double>(now) / seconds : 0;
+    std::string text = fmt::format("{} of {} cases, {:.0f} a second", before + now, all, rate);
+    if (rate > 0) {
+      text += fmt::format(", {:.0f} s left", static_cast<double>(all - before - now) / rate);
+    }
+    return text;
+  }
+};
 
 class Campaign : public Command {
  public:
@@ -78,6 +93,11 @@ class Campaign : public Command {
     arguments.flag("--fail-fast", fail_fast_, "end after the first failure");
     arguments.option("--threads", "N", threads_, "at once (default: one a processor)", 1);
     arguments.option("--timeout", "SECONDS", timeout_, "end the campaign after this time");
+    arguments.option("--journal", "F", journal_, "keep what is done in F, to go on when killed");
+    arguments.flag("--resume", resume_, "go on with the journal, if there is one");
+    arguments.option("--shard", "I/N", shard_text_, "every N-th block of cases, from the I-th on");
+    arguments.option("--merge", "F", merge_,
+                     "run nothing, and report what is in the journals of all shards");
     arguments.option("--report", "F", reports_,
                      "write a report: .jsonl JSON lines, .xml JUnit, .md a table");
     arguments.flag("--list", list_, "print the commands that run each case alone, and run none");
@@ -92,6 +112,11 @@ class Campaign : public Command {
         return invalid(fmt::format("--report: '{}' ends in none of .jsonl, .xml, .md", path));
       }
     }
+    if (!shard_text_.empty() && !read_shard()) {
+      return invalid(fmt::format("--shard: '{}' is no part of a whole, such as 1/4", shard_text_));
+    }
+    if (resume_ && journal_.empty()) return invalid("--resume: --journal=F is missing");
+    if (!merge_.empty()) return merge_journals();
     auto space = CaseSpace::make(spec_);
     if (!space) return invalid(space.error());
     return list_ ? list_cases(*space) : run_cases(*space);
@@ -103,27 +128,79 @@ class Campaign : public Command {
     return ExitCode::kInvalid;
   }
 
+  bool read_shard() {
+    const std::vector<std::string_view> parts = campaign::split_list(shard_text_, '/');
+    if (parts.size() != 2) return false;
+    const auto place = campaign::parse_count(parts[0]), count = campaign::parse_count(parts[1]);
+    if (!place || !count || *place < 1 || *place > *count) return false;
+    shard_ = {*place - 1, *count};
+    return true;
+  }
+
   ExitCode list_cases(const CaseSpace& space) const {
-    for (int64_t number = 0; number < space.size(); ++number) {
-      print_stdout(command_of(space, space.at(number)) + '\n');
+    const campaign::Blocks blocks(space);
+    for (int64_t place = 0; place < blocks.size(shard_); ++place) {
+      const int64_t block = campaign::Blocks::block(shard_, place);
+      for (int64_t number = blocks.first(block); number < blocks.end(block); ++number) {
+        const CampaignCase one = space.at(number);
+        print_stdout(command_of(space, one, OutcomeKind::kProved) + '\n');
+      }
       if (!flush_stdout()) return ExitCode::kInvalid;
     }
     return ExitCode::kOk;
   }
 
-  static std::string command_of(const CaseSpace& space, const CampaignCase& one) {
-    return campaign::command_line(space.spec().only(one, space.rewrites()[one.rewrite].text));
+  static std::string command_of(const CaseSpace& space, const CampaignCase& one, OutcomeKind kind) {
+    CampaignSpec spec = space.spec().only(one, space.rewrites()[one.rewrite].text);
+    // Only a run shows it.
+    if (kind == OutcomeKind::kContradicted) spec.simulate = 1;
+    return campaign::command_line(spec);
+  }
+
+  ExitCode merge_journals() {
+    if (!spec_.words().empty() || !journal_.empty() || !shard_text_.empty()) {
+      return invalid("--merge: the journals say what the campaign is; give no more of it");
+    }
+    const auto start = steady_clock::now();
+    auto merge = campaign::Merge::open(merge_);
+    if (!merge) return invalid(merge.error());
+    auto space = CaseSpace::make(merge->spec());
+    if (!space) return invalid(space.error());
+    const Judge judge(*space);
+    Results results(*space, judge);
+    if (std::string wrong = merge->add_to(*space, results); !wrong.empty()) return invalid(wrong);
+    return report(*space, judge, results, start);
   }
 
   ExitCode run_cases(const CaseSpace& space) {
     const auto start = steady_clock::now();
     const Judge judge(space, &is_interrupted);
     Results results(space, judge);
-    std::atomic<int64_t> done = 0;
+    std::optional<campaign::JournalWriter> journal;
+    int64_t place = 0;
+    if (!journal_.empty()) {
+      auto opened = campaign::JournalWriter::open(
+          journal_, campaign::JournalHeader::of(space, shard_), space.rewrites().size(), resume_,
+          [&](const campaign::JournalBlock& block) {
+            ++place;
+            if (!results.is_cut()) results.add(block.block, block.tally);
+          });
+      if (!opened) return invalid(opened.error());
+      journal.emplace(*std::move(opened));
+    }
+    Progress progress;
+    progress.before = results.tally().cases;
+    progress.all = campaign::Blocks(space).case_count(shard_);
     campaign::RunSettings settings;
+    settings.shard = shard_;
     settings.threads = static_cast<int>(std::min<int64_t>(threads_, 1024));
     settings.stop = &is_interrupted;
-    settings.done = &done;
+    settings.done = &progress.done;
+    if (journal) {
+      settings.keep = [&](int64_t block, const campaign::Tally& tally) {
+        return journal->add(block, tally);
+      };
+    }
     if (timeout_ > 0) {
       settings.deadline =
           start + std::chrono::microseconds(static_cast<int64_t>(std::min(timeout_, 1e9) * 1e6));
@@ -135,34 +212,30 @@ class Campaign : public Command {
         std::signal(number, SIG_DFL);
       });
     }
-    std::string wrong;
-    {
-      const ProgressLine line([&](double seconds) {
-        return progress_text(done.load(std::memory_order_relaxed), space.size(), seconds);
-      });
-      wrong = run_blocks(space, 0, settings, results);
+    if (!results.is_cut()) {
+      const ProgressLine line([&](double seconds) { return progress.text(seconds); });
+      std::string wrong = run_blocks(space, place, settings, results);
+      if (!wrong.empty()) return invalid(wrong);
     }
-    if (!wrong.empty()) return invalid(wrong);
-    return report(space, results, std::chrono::duration<double>(steady_clock::now() - start));
+    return report(space, judge, results, start);
   }
 
-  ExitCode report(const CaseSpace& space, const Results& results,
-                  std::chrono::duration<double> time) {
+  ExitCode report(const CaseSpace& space, const Judge& judge, const Results& results,
+                  steady_clock::time_point start) {
+    const std::chrono::duration<double> time = steady_clock::now() - start;
     Report report;
     report.tally = results.tally();
     for (const campaign::Rewrite& rewrite : space.rewrites()) {
       report.rewrites.push_back(rewrite.text);
     }
-    const int64_t missing = space.size() - report.tally.cases;
-    if (results.is_cut()) {
+    const int64_t missing = campaign::Blocks(space).case_count(shard_) - report.tally.cases;
+    if (missing > 0) {
       report.unfinished =
-          missing > 0 ? fmt::format("ended by its failures, {} cases before the end", missing) : "";
-    } else if (missing > 0) {
-      report.unfinished = fmt::format("stopped {} cases before the end", missing);
+          fmt::format("{} {} cases before the end",
+                      results.is_cut() ? "ended by its failures," : "stopped", missing);
     }
     for (const campaign::Failure& failure : report.tally.failures) {
-      report.failures.push_back(
-          {failure, failing_case(space, space.at(failure.number), failure), std::nullopt});
+      report.failures.push_back(listed_failure(space, judge, failure));
     }
     for (const std::string& path : reports_) {
       if (!write_output(path, campaign::report_form(path)(report))) return ExitCode::kInvalid;
@@ -173,9 +246,18 @@ class Campaign : public Command {
     return code;
   }
 
-  static FailingCase failing_case(const CaseSpace& space, const CampaignCase& one,
-                                  const campaign::Failure& failure) {
-    return {command_of(space, one), failure.reason, print_text(*make_module(one))};
+  static campaign::ListedFailure listed_failure(const CaseSpace& space, const Judge& judge,
+                                                const campaign::Failure& failure) {
+    auto alone = [&](const CampaignCase& one, const std::string& reason) {
+      return FailingCase{command_of(space, one, failure.kind), reason,
+                         print_text(*make_module(one))};
+    };
+    const CampaignCase one = space.at(failure.number);
+    campaign::ListedFailure listed{failure, alone(one, failure.reason), std::nullopt};
+    if (auto small = shrink(space, judge, one, failure.kind, &is_interrupted)) {
+      listed.shrunk = alone(small->one, small->outcome.reason_or_summary());
+    }
+    return listed;
   }
 
   void print(const Report& report, double seconds) const {
@@ -202,10 +284,12 @@ class Campaign : public Command {
   }
 
   CampaignSpec spec_;
-  std::vector<std::string> reports_;
+  std::vector<std::string> reports_, merge_;
+  std::string journal_, shard_text_;
+  Shard shard_;
   int64_t threads_ = 0;
   double timeout_ = 0;
-  bool fail_fast_ = false, list_ = false, stats_ = false, json_ = false;
+  bool fail_fast_ = false, resume_ = false, list_ = false, stats_ = false, json_ = false;
 };
 
 }  // namespace

@@ -40,6 +40,11 @@ struct Outcome {
   std::string reason;      // one line; empty where it is proved
   bool rewritten = false;  // whether anything was, as far as that is known
   bool simulated = false;
+
+  /// The reason, or what the kind means.
+  std::string reason_or_summary() const {
+    return reason.empty() ? std::string(info(kind).summary) : reason;
+  }
 };
 
 }  // namespace minihlo::campaign

@@ -80,6 +80,16 @@ void CampaignSpec::declare(Arguments& arguments) {
       });
 }
 
+tl::expected<CampaignSpec, std::string> CampaignSpec::parse(const std::vector<std::string>& words) {
+  CampaignSpec spec;
+  Arguments arguments;
+  spec.declare(arguments);
+  int help = 0;
+  if (std::string wrong = arguments.parse(words, help); !wrong.empty())
+    return tl::unexpected(wrong);
+  return spec;
+}
+
 std::vector<std::string> CampaignSpec::words() const {
   // The options of a default campaign come in the same order.
   std::vector<std::vector<std::string>> defaults;

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <tl/expected.hpp>
+
 #include "tools/arguments.h"
 #include "tools/campaign/case.h"
 
@@ -34,6 +36,8 @@ struct CampaignSpec {
   int64_t show_failures = 20;
 
   void declare(Arguments& arguments);
+  /// What words() was made of. Error: what is wrong with them.
+  static tl::expected<CampaignSpec, std::string> parse(const std::vector<std::string>& words);
   /// The options that are not as by default, "--random=5".
   std::vector<std::string> words() const;
   /// The campaign of one case alone. `text`: of what rewrites it.
