@@ -54,6 +54,14 @@ CampaignSpec preset(std::string ids) {
   return exhaustive(std::move(ids), {fmt::format("{}{{preset=neuron-2.24}}", kPass)});
 }
 
+// Most of its cases are failures, which are quickly found: what is proved was not expected.
+CampaignSpec failing(std::string ids) {
+  CampaignSpec spec = exhaustive(std::move(ids));
+  spec.modes = "partition,replica";
+  spec.expect = "neuron-2.24";
+  return spec;
+}
+
 TEST_CASE("campaign: lists are combined with every permutation, each case once") {
   CampaignSpec spec = exhaustive("2..3", {kPass, "dce"});
   spec.modes = "partition,replica";
@@ -121,10 +129,10 @@ TEST_CASE("campaign: the same seed draws the same cases, another one others") {
 }
 
 TEST_CASE("campaign: results depend on neither threads nor shards") {
-  CampaignSpec spec = preset("4..5");
-  spec.simulate = 10;
+  CampaignSpec spec = failing("4..5");
+  spec.simulate = 100;
   const std::string whole = text_of(run(spec));
-  CHECK(whole.find("\n19 0 refuted device") != std::string::npos);
+  CHECK(whole.find("\n19 0 proved equal") != std::string::npos);
   CHECK(text_of(run(spec, 3)) == whole);
 
   const CaseSpace space = space_of(spec);
@@ -155,8 +163,8 @@ TEST_CASE("campaign: results depend on neither threads nor shards") {
 }
 
 TEST_CASE("campaign: it ends with the last failure that it may have, on any number of threads") {
-  CampaignSpec spec = preset("5");
-  for (const int64_t most : {1, 2, 300}) {
+  CampaignSpec spec = failing("5");
+  for (const int64_t most : {1, 2, 300, 2500}) {
     spec.max_failures = most;
     const Tally tally = run(spec, 1);
     CHECK(tally.failure_count() == most);
@@ -234,7 +242,7 @@ TEST_CASE("campaign: random permutations of many ids, on meshes, of every type a
 TEST_CASE("campaign: the neuron preset is right where its closed form says so") {
   CampaignSpec spec = preset("1..4");
   spec.modes = "replica,partition";
-  spec.other = "1..3";
+  spec.other = "1..2";
   spec.shapes = "scalar,3,2x2,0";
   spec.expect = "neuron-2.24";
   const Tally tally = run(spec, 0);
