@@ -9,11 +9,10 @@
 
 #include <fmt/format.h>
 
-#include "ir/text/printer.h"
-#include "tools/campaign/journal.h"
 #include "tools/campaign/merge.h"
 #include "tools/campaign/report.h"
 #include "tools/campaign/runner.h"
+#include "tools/campaign/session.h"
 #include "tools/campaign/shrink.h"
 #include "tools/command.h"
 #include "tools/error_output.h"
@@ -37,23 +36,6 @@ using std::chrono::steady_clock;
 // Set by a signal that asks the process to end: what is done so far is reported.
 std::atomic<bool> is_interrupted = false;
 static_assert(std::atomic<bool>::is_always_lock_free);
-
-// Cases that this run has done, of all that are left for it.
-struct Progress {
-  std::atomic<int64_t> done = 0;
-  int64_t before = 0, all = 0;  // done before it, and all of the shard
-
-  // "12345 of 1441729 cases, 23456 a second, 61 s left".
-  std::string text(double seconds) const {
-    const int64_t now = done.load(std::memory_order_relaxed);
-    const double rate = seconds > 0 ? static_cast<double>(now) / seconds : 0;
-    std::string text = fmt::format("{} of {} cases, {:.0f} a second", before + now, all, rate);
-    if (rate > 0) {
-      text += fmt::format(", {:.0f} s left", static_cast<double>(all - before - now) / rate);
-    }
-    return text;
-  }
-};
 
 class Campaign : public Command {
  public:
@@ -119,7 +101,9 @@ class Campaign : public Command {
     if (!merge_.empty()) return merge_journals();
     auto space = CaseSpace::make(spec_);
     if (!space) return invalid(space.error());
-    return list_ ? list_cases(*space) : run_cases(*space);
+    if (list_) return list_cases(*space);
+    const campaign::Ranks ranks;
+    return run_cases(*space, ranks);
   }
 
  private:
@@ -172,35 +156,16 @@ class Campaign : public Command {
     return report(*space, judge, results, start);
   }
 
-  ExitCode run_cases(const CaseSpace& space) {
+  ExitCode run_cases(const CaseSpace& space, const campaign::Ranks& ranks) {
     const auto start = steady_clock::now();
     const Judge judge(space, &is_interrupted);
     Results results(space, judge);
-    std::optional<campaign::JournalWriter> journal;
-    int64_t place = 0;
-    if (!journal_.empty()) {
-      auto opened = campaign::JournalWriter::open(
-          journal_, campaign::JournalHeader::of(space, shard_), space.rewrites().size(), resume_,
-          [&](const campaign::JournalBlock& block) {
-            ++place;
-            if (!results.is_cut()) results.add(block.block, block.tally);
-          });
-      if (!opened) return invalid(opened.error());
-      journal.emplace(*std::move(opened));
-    }
-    Progress progress;
-    progress.before = results.tally().cases;
-    progress.all = campaign::Blocks(space).case_count(shard_);
-    campaign::RunSettings settings;
+    campaign::SessionSettings settings;
     settings.shard = shard_;
     settings.threads = static_cast<int>(std::min<int64_t>(threads_, 1024));
+    settings.journal = journal_;
+    settings.resume = resume_;
     settings.stop = &is_interrupted;
-    settings.done = &progress.done;
-    if (journal) {
-      settings.keep = [&](int64_t block, const campaign::Tally& tally) {
-        return journal->add(block, tally);
-      };
-    }
     if (timeout_ > 0) {
       settings.deadline =
           start + std::chrono::microseconds(static_cast<int64_t>(std::min(timeout_, 1e9) * 1e6));
@@ -212,11 +177,14 @@ class Campaign : public Command {
         std::signal(number, SIG_DFL);
       });
     }
-    if (!results.is_cut()) {
+    campaign::SessionProgress progress;
+    std::string wrong;
+    {
       const ProgressLine line([&](double seconds) { return progress.text(seconds); });
-      std::string wrong = run_blocks(space, place, settings, results);
-      if (!wrong.empty()) return invalid(wrong);
+      wrong = run_session(space, judge, settings, ranks, progress, results);
     }
+    if (!wrong.empty()) return invalid(wrong);
+    if (ranks.rank() > 0) return ExitCode::kOk;
     return report(space, judge, results, start);
   }
 
@@ -249,8 +217,7 @@ class Campaign : public Command {
   static campaign::ListedFailure listed_failure(const CaseSpace& space, const Judge& judge,
                                                 const campaign::Failure& failure) {
     auto alone = [&](const CampaignCase& one, const std::string& reason) {
-      return FailingCase{command_of(space, one, failure.kind), reason,
-                         print_text(*make_module(one))};
+      return FailingCase{command_of(space, one, failure.kind), reason, module_text(one)};
     };
     const CampaignCase one = space.at(failure.number);
     campaign::ListedFailure listed{failure, alone(one, failure.reason), std::nullopt};

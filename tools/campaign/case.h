@@ -1,8 +1,11 @@
-// One case of a campaign: a permute on a mesh, and what rewrites it.
+// One case of a campaign: a permute on a mesh, in a module of some form, and what rewrites it.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "ir/element_type.h"
@@ -12,6 +15,18 @@
 #include "tools/campaign/permutations.h"
 
 namespace minihlo::campaign {
+
+/// How a module holds its permute.
+struct Form {
+  std::string_view name;
+  std::string_view summary;  // for help
+  int operands;              // parameters of the module, and leaves of its result
+  int hops;                  // how often each is sent along the pairs
+  /// HLO text behind the header, where $T stands for the shape of an operand and $P for what a
+  /// permute says of its pairs.
+  std::string_view text;
+};
+std::span<const Form> forms();
 
 struct CampaignCase {
   int64_t number = 0;  // in the campaign
@@ -23,6 +38,7 @@ struct CampaignCase {
   Pairs pairs;
   ElementType type = ElementType::F32;
   std::vector<int64_t> dims;
+  size_t form = 0;     // place in forms()
   size_t rewrite = 0;  // place in the campaign's list
 
   Mesh mesh() const {
@@ -30,8 +46,10 @@ struct CampaignCase {
   }
 };
 
-/// A module whose entry permutes its parameter by the pairs. It need not be valid where the pairs
-/// are not. Requires that the shape fits (ShapePool::try_array).
+/// The module as HLO text.
+std::string module_text(const CampaignCase& one);
+/// The module that the text is of. It need not be valid where the pairs are not. Requires that the
+/// shape fits (ShapePool::try_array).
 std::unique_ptr<Module> make_module(const CampaignCase& one);
 
 }  // namespace minihlo::campaign

@@ -104,6 +104,15 @@ std::string CaseSpace::read_combinations() {
   for (std::string_view word : split_list(spec_.shapes)) {
     if (std::string wrong = read_shape(word, shapes_.emplace_back()); !wrong.empty()) return wrong;
   }
+  for (std::string_view word : split_list(spec_.forms)) {
+    std::vector<std::string_view> names;
+    for (const Form& form : forms()) names.push_back(form.name);
+    const auto found = std::ranges::find(names, word);
+    if (found == names.end()) {
+      return fmt::format("--forms: there is no form '{}'{}", word, suggestion(word, names));
+    }
+    forms_.push_back(static_cast<size_t>(found - names.begin()));
+  }
   const std::optional<CountRange> other = parse_range(spec_.other);
   if (!other || other->first < 1) {
     return fmt::format("--other: '{}' is no range of positive numbers, such as 2 or 1..4",
@@ -111,7 +120,8 @@ std::string CaseSpace::read_combinations() {
   }
   other_ = *other;
   combinations_ = other_.size();
-  for (const size_t count : {modes_.size(), types_.size(), shapes_.size(), rewrites_.size()}) {
+  for (const size_t count :
+       {modes_.size(), types_.size(), shapes_.size(), forms_.size(), rewrites_.size()}) {
     if (__builtin_mul_overflow(combinations_, count, &combinations_)) return std::string(kTooMany);
   }
   return "";
@@ -238,6 +248,7 @@ void CaseSpace::combine(int64_t combination, CampaignCase& one) const {
   one.mode = modes_[digit(combination, modes_.size())];
   one.type = types_[digit(combination, types_.size())];
   one.dims = shapes_[digit(combination, shapes_.size())];
+  one.form = forms_[digit(combination, forms_.size())];
   one.other = other_.first + combination;
 }
 
@@ -249,6 +260,7 @@ CampaignCase CaseSpace::drawn(int64_t number) const {
   one.mode = drawn_from(modes_, random);
   one.type = drawn_from(types_, random);
   one.dims = drawn_from(shapes_, random);
+  one.form = drawn_from(forms_, random);
   one.rewrite = static_cast<size_t>(random.below(static_cast<int64_t>(rewrites_.size())));
   const Kind& kind = *drawn_from(kinds_, random);
   one.pairs = kind.name == "cycles" && !cycles_.empty() ? random_cycles(one.ids, cycles_, random)

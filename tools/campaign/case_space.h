@@ -69,6 +69,7 @@ class CaseSpace {
   CountRange other_, devices_;
   std::vector<ElementType> types_;
   std::vector<std::vector<int64_t>> shapes_;
+  std::vector<size_t> forms_;
   std::vector<Rewrite> rewrites_;
   std::vector<const Kind*> kinds_;
   std::vector<int64_t> cycles_;

@@ -47,15 +47,28 @@ std::string unescaped(std::string_view text) {
   return out;
 }
 
-std::vector<std::string> fields_of(const JournalHeader& header) {
+std::string joined(const std::vector<std::string>& fields) {
+  std::string line;
+  for (const std::string& field : fields) line += (line.empty() ? "" : "\t") + escaped(field);
+  return line;
+}
+
+std::vector<std::string> fields_of(std::string_view line) {
+  std::vector<std::string> fields;
+  for (std::string_view field : split_list(line, '\t')) fields.push_back(unescaped(field));
+  return fields;
+}
+
+std::string print_header(const JournalHeader& header) {
   std::vector<std::string> fields = {
       std::string(kMagic), fmt::to_string(header.shard.index), fmt::to_string(header.shard.count),
       fmt::to_string(header.cases), fmt::format("{:x}", header.checksum)};
   fields.insert(fields.end(), header.words.begin(), header.words.end());
-  return fields;
+  return joined(fields);
 }
 
-std::optional<JournalHeader> header_of(const std::vector<std::string>& fields) {
+std::optional<JournalHeader> parse_header(std::string_view line) {
+  const std::vector<std::string> fields = fields_of(line);
   constexpr size_t kFixed = 5;
   if (fields.size() < kFixed || fields[0] != kMagic) return std::nullopt;
   const auto index = parse_count(fields[1]), count = parse_count(fields[2]);
@@ -73,7 +86,26 @@ std::optional<JournalHeader> header_of(const std::vector<std::string>& fields) {
   return header;
 }
 
-std::vector<std::string> fields_of(int64_t block, const Tally& tally) {
+// The parts between the first blanks, the last one with all that is left.
+std::vector<std::string_view> parts_of(std::string_view text, size_t count) {
+  std::vector<std::string_view> parts;
+  while (parts.size() + 1 < count) {
+    const size_t blank = text.find(' ');
+    if (blank == text.npos) break;
+    parts.push_back(text.substr(0, blank));
+    text.remove_prefix(blank + 1);
+  }
+  parts.push_back(text);
+  return parts;
+}
+
+std::string cannot(std::string_view what, const std::string& path) {
+  return fmt::format("cannot {} '{}': {}", what, path, std::strerror(errno));
+}
+
+}  // namespace
+
+std::string print_block(int64_t block, const Tally& tally) {
   std::string counts;
   for (size_t rewrite = 0; rewrite < tally.by_rewrite.size(); ++rewrite) {
     for (const OutcomeInfo& outcome : outcomes()) {
@@ -90,23 +122,11 @@ std::vector<std::string> fields_of(int64_t block, const Tally& tally) {
     fields.push_back(fmt::format("{} {} {} {}", failure.number, failure.rewrite,
                                  info(failure.kind).word, failure.reason));
   }
-  return fields;
+  return joined(fields);
 }
 
-// The parts between the first blanks, the last one with all that is left.
-std::vector<std::string_view> parts_of(std::string_view text, size_t count) {
-  std::vector<std::string_view> parts;
-  while (parts.size() + 1 < count) {
-    const size_t blank = text.find(' ');
-    if (blank == text.npos) break;
-    parts.push_back(text.substr(0, blank));
-    text.remove_prefix(blank + 1);
-  }
-  parts.push_back(text);
-  return parts;
-}
-
-std::optional<JournalBlock> block_of(const std::vector<std::string>& fields, size_t rewrites) {
+std::optional<JournalBlock> parse_block(std::string_view line, size_t rewrites) {
+  const std::vector<std::string> fields = fields_of(line);
   constexpr size_t kFixed = 5;
   if (fields.size() < kFixed) return std::nullopt;
   JournalBlock made{0, Tally(rewrites)};
@@ -144,12 +164,6 @@ std::optional<JournalBlock> block_of(const std::vector<std::string>& fields, siz
   return made;
 }
 
-std::string cannot(std::string_view what, const std::string& path) {
-  return fmt::format("cannot {} '{}': {}", what, path, std::strerror(errno));
-}
-
-}  // namespace
-
 JournalHeader JournalHeader::of(const CaseSpace& space, const Shard& shard) {
   return {shard, space.size(), space.checksum(), space.spec().words()};
 }
@@ -177,12 +191,12 @@ tl::expected<JournalReader, std::string> JournalReader::open(const std::string& 
   reader.path_ = path;
   reader.file_.reset(std::fopen(path.c_str(), "rbe"));
   if (!reader.file_) return tl::unexpected(cannot("read", path));
-  auto fields = reader.line();
-  if (!fields) return tl::unexpected(fields.error());
-  if (*fields) reader.header_ = header_of(**fields);
+  auto line = reader.line();
+  if (!line) return tl::unexpected(line.error());
+  if (*line) reader.header_ = parse_header(**line);
   // Somebody else's file must not be taken for a journal that was hardly begun.
-  const bool may_be_begun = !*fields && (reader.unfinished_.starts_with(kMagic) ||
-                                         kMagic.starts_with(reader.unfinished_));
+  const bool may_be_begun =
+      !*line && (reader.unfinished_.starts_with(kMagic) || kMagic.starts_with(reader.unfinished_));
   if (!reader.header_ && !may_be_begun) {
     return tl::unexpected(fmt::format("'{}' is no journal", path));
   }
@@ -193,7 +207,7 @@ std::string JournalReader::damaged() const {
   return fmt::format("'{}' is no journal, or damaged in line {}", path_, lines_ + 1);
 }
 
-tl::expected<std::optional<std::vector<std::string>>, std::string> JournalReader::line() {
+tl::expected<std::optional<std::string>, std::string> JournalReader::line() {
   std::string text;
   int c = 0;
   while ((c = std::getc(file_.get())) != EOF && c != '\n') {
@@ -213,16 +227,15 @@ tl::expected<std::optional<std::vector<std::string>>, std::string> JournalReader
   checksum_ = sum;
   length_ += static_cast<int64_t>(text.size()) + 1;
   ++lines_;
-  std::vector<std::string> fields;
-  for (std::string_view field : split_list(content, '\t')) fields.push_back(unescaped(field));
-  return fields;
+  text.resize(end);
+  return text;
 }
 
 tl::expected<std::optional<JournalBlock>, std::string> JournalReader::next(size_t rewrites) {
-  auto fields = line();
-  if (!fields) return tl::unexpected(fields.error());
-  if (!*fields) return std::nullopt;
-  std::optional<JournalBlock> block = block_of(**fields, rewrites);
+  auto text = line();
+  if (!text) return tl::unexpected(text.error());
+  if (!*text) return std::nullopt;
+  std::optional<JournalBlock> block = parse_block(**text, rewrites);
   // Blocks of a shard come in order.
   const int64_t place = lines_ - 2;
   if (!block || block->block != Blocks::block(header_->shard, place)) {
@@ -247,7 +260,7 @@ tl::expected<JournalWriter, std::string> JournalWriter::open(
   if (!reader->header()) {
     // A new file, or one whose first line was not finished.
     if (ftruncate(writer.file_, 0) != 0) return tl::unexpected(cannot("write", path));
-    if (std::string wrong = writer.write(fields_of(header)); !wrong.empty()) {
+    if (std::string wrong = writer.write(print_header(header)); !wrong.empty()) {
       return tl::unexpected(wrong);
     }
     return writer;
@@ -279,12 +292,10 @@ JournalWriter::~JournalWriter() {
 }
 
 std::string JournalWriter::add(int64_t block, const Tally& tally) {
-  return write(fields_of(block, tally));
+  return write(print_block(block, tally));
 }
 
-std::string JournalWriter::write(const std::vector<std::string>& fields) {
-  std::string line;
-  for (const std::string& field : fields) line += (line.empty() ? "" : "\t") + escaped(field);
+std::string JournalWriter::write(std::string line) {
   checksum_ = campaign::checksum(line, checksum_);
   line += fmt::format("\t{:016x}\n", checksum_);
   std::string_view left = line;

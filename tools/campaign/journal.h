@@ -41,6 +41,10 @@ struct JournalBlock {
   Tally tally;
 };
 
+/// A block as one line of text without its end, and back. `rewrites` is how many the campaign has.
+std::string print_block(int64_t block, const Tally& tally);
+std::optional<JournalBlock> parse_block(std::string_view line, size_t rewrites);
+
 /// Reads a journal line by line.
 class JournalReader {
  public:
@@ -62,8 +66,8 @@ class JournalReader {
   struct Close {
     void operator()(std::FILE* file) const { std::fclose(file); }
   };
-  // The fields of the next line without its checksum, or nothing at the end.
-  tl::expected<std::optional<std::vector<std::string>>, std::string> line();
+  // The next line without its checksum, or nothing at the end.
+  tl::expected<std::optional<std::string>, std::string> line();
   std::string damaged() const;
 
   std::string path_;
@@ -92,7 +96,7 @@ class JournalWriter {
 
  private:
   JournalWriter() = default;
-  std::string write(const std::vector<std::string>& fields);
+  std::string write(std::string line);
 
   std::string path_;
   int file_ = -1;

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "ir/text/printer.h"
 #include "ir/verifier.h"
 #include "passes/pipeline.h"
 #include "sim/prove/equivalence.h"
@@ -71,21 +70,24 @@ int64_t source_of(const CampaignCase& one, int64_t device) {
   return -1;
 }
 
-// What is wrong with the outputs of a permute, or nothing.
+// What is wrong with the outputs of a case's module, or nothing.
 std::string wrong_outputs(const CampaignCase& one, const Inputs& inputs, const RunResult& result) {
+  const Form& form = forms()[one.form];
   for (size_t device = 0; device < result.outputs.size(); ++device) {
-    const HostTensor& output = result.outputs[device][0];
-    const int64_t source = source_of(one, static_cast<int64_t>(device));
-    std::string_view wrong;
-    if (source < 0) {
-      const std::span<const std::byte> bytes(output.data.get(), static_cast<size_t>(output.bytes));
-      if (std::ranges::any_of(bytes, [](std::byte byte) { return byte != std::byte{0}; })) {
-        wrong = "zeros";
+    auto source = static_cast<int64_t>(device);
+    for (int hop = 0; hop < form.hops && source >= 0; ++hop) source = source_of(one, source);
+    for (size_t leaf = 0; leaf < static_cast<size_t>(form.operands); ++leaf) {
+      const HostTensor& output = result.outputs[device][leaf];
+      std::string_view wrong;
+      if (source < 0) {
+        const std::span bytes(output.data.get(), static_cast<size_t>(output.bytes));
+        if (std::ranges::any_of(bytes, [](std::byte byte) { return byte != std::byte{0}; })) {
+          wrong = "zeros";
+        }
+      } else if (compare(inputs[static_cast<size_t>(source)][leaf], output, {}).count > 0) {
+        wrong = "what the pairs send to it";
       }
-    } else if (compare(inputs[static_cast<size_t>(source)][0], output, {}).count > 0) {
-      wrong = "what the pairs send to it";
-    }
-    if (!wrong.empty()) {
+      if (wrong.empty()) continue;
       return fmt::format("run by the simulator, the permute does not give {} {}",
                          device_name(one.mesh(), static_cast<int64_t>(device)), wrong);
     }
@@ -132,6 +134,7 @@ Outcome Judge::judge(const CampaignCase& one) const try {
     return outcome;
   };
   const std::unique_ptr<Module> before = make_module(one);
+  if (!before) return fail(OutcomeKind::kInvalid, "the case itself can't be read");
   std::unique_ptr<Module> after;
   const Rewrite& rewrite = space_.rewrites()[one.rewrite];
   if (rewrite.pipeline) {
@@ -151,7 +154,7 @@ Outcome Judge::judge(const CampaignCase& one) const try {
       return fail(OutcomeKind::kInvalid, "the case itself is not valid: " + wrong);
     }
     const double seconds = spec.case_timeout > 0 ? spec.case_timeout : kDefaultExternalSeconds;
-    ExternalResult result = run_external(rewrite.text, print_text(*before), before->shape_pool(),
+    ExternalResult result = run_external(rewrite.text, module_text(one), before->shape_pool(),
                                          {seconds, spec.case_memory, stop_});
     if (result.kind != OutcomeKind::kProved) return fail(result.kind, result.reason);
     if (std::string wrong = check(*result.file.module, result.file.diagnostics); !wrong.empty()) {
@@ -165,6 +168,11 @@ Outcome Judge::judge(const CampaignCase& one) const try {
   options.mesh = mesh;
   options.tests = static_cast<int>(std::min<int64_t>(spec.tests, 1000000));
   options.seed = spec.seed;
+  // Passes that say that they keep bits are held to that.
+  options.bits =
+      rewrite.pipeline && std::ranges::all_of(*rewrite.pipeline, [](const PassCall& call) {
+        return call.info->keeps == Keeps::kBits;
+      });
   if (spec.case_timeout > 0) {
     options.deadline =
         steady_clock::now() +

@@ -32,7 +32,8 @@ class Shrinker {
  private:
   // Whether anything became smaller.
   bool shrink_once() {
-    bool is_smaller = shrink_other();
+    bool is_smaller = simplify_form();
+    is_smaller |= shrink_other();
     is_smaller |= drop_pairs();
     is_smaller |= drop_ids();
     is_smaller |= shrink_dims();
@@ -50,6 +51,12 @@ class Shrinker {
     best_ = one;
     outcome_ = std::move(outcome);
     return true;
+  }
+
+  bool simplify_form() {
+    CampaignCase one = best_;
+    one.form = 0;
+    return best_.form != 0 && take(one);
   }
 
   bool shrink_other() {

@@ -35,11 +35,15 @@ void CampaignSpec::each_option(Visit&& visit) {
         "the permutations of a file, one a line, {{0,1},{1,2}}; or one as it stands here");
   visit("--devices", "A..B", devices,
         "ids of random permutations (default: 2..16); of --pairs one number, if not the least");
-  std::string names;
-  for (const Kind& kind : campaign::kinds()) {
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", kind.name);
-  }
-  visit("--kinds", "KINDS", kinds, "kinds of random permutations (default: all): " + names);
+  auto names = [](const auto& named) {
+    std::string list;
+    for (const auto& one : named) {
+      list += fmt::format("{}{}", list.empty() ? "" : ", ", one.name);
+    }
+    return list;
+  };
+  visit("--kinds", "KINDS", kinds,
+        "kinds of random permutations (default: all): " + names(campaign::kinds()));
   visit("--cycles", "L,L", cycles, "the lengths of the cycles of the kind cycles");
   visit("--modes", "MODES", modes,
         "what pairs name: partition (default), replica; a permute with a channel or without");
@@ -47,6 +51,8 @@ void CampaignSpec::each_option(Visit&& visit) {
         "cells of the mesh's other axis, which the pairs do not name (default: 1)");
   visit("--types", "TYPES", types, "element types, or all (default: f32)");
   visit("--shapes", "SHAPES", shapes, "shapes of the operand: 4,2x3,scalar (default: 4)");
+  visit("--forms", "FORMS", forms,
+        "what holds the permute (default: plain): " + names(campaign::forms()));
   visit("--passes", "P", passes,
         "a pipeline (default: collective-permute-to-all-gather); each one is a list entry");
   visit("--rewrite-with", "CMD", rewrite_with,
@@ -121,6 +127,7 @@ CampaignSpec CampaignSpec::only(const CampaignCase& one, const std::string& rewr
   spec.other = fmt::to_string(one.other);
   spec.types = to_string(one.type);
   spec.shapes = one.dims.empty() ? "scalar" : fmt::format("{}", fmt::join(one.dims, "x"));
+  spec.forms = campaign::forms()[one.form].name;
   if (rewrite_with.empty()) spec.passes = {rewrite};
   return spec;
 }

@@ -24,6 +24,7 @@ struct CampaignSpec {
   std::string other = "1";
   std::string types = "f32";
   std::string shapes = "4";
+  std::string forms = "plain";
   std::vector<std::string> passes;
   std::string rewrite_with;
   std::string expect = "proved";
