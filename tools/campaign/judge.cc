@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "ir/text/printer.h"
 #include "ir/verifier.h"
 #include "passes/pipeline.h"
 #include "sim/prove/equivalence.h"
@@ -55,6 +56,21 @@ std::string reason_of(const EquivalenceResult& result, const Mesh& mesh) {
   return fmt::format("{}, output {}, index [{}]: {} before, {} after",
                      device_name(mesh, found.device), found.output, fmt::join(found.index, ","),
                      found.values[0], found.values[1]);
+}
+
+// The module as text that names, channel numbers and the order of pairs do not change.
+std::string normal_form(const Module& module) {
+  const std::unique_ptr<Module> copy = module.clone();
+  for (Computation* computation : copy->computations()) {
+    for (Instruction* instruction : computation->instructions()) {
+      if (instruction->has(attr::channel_id)) instruction->set(attr::channel_id, 1);
+      const std::span<const SourceTarget> given = instruction->get(attr::source_target_pairs);
+      Pairs pairs(given.begin(), given.end());
+      std::ranges::sort(pairs, {}, &SourceTarget::target);
+      if (!pairs.empty()) instruction->set(attr::source_target_pairs, copy->arena().copy(pairs));
+    }
+  }
+  return print_text(*copy, PrintOptions::canonical());
 }
 
 // The device whose operand the pairs send to `device`, or -1, worked out from what a permute means.
@@ -194,6 +210,11 @@ Outcome Judge::judge(const CampaignCase& one) const try {
     outcome.simulated = true;
     const std::string difference = simulated_difference(one, *before, *after, run);
     if (!difference.empty()) return fail(OutcomeKind::kContradicted, difference);
+  }
+  if (result.verdict == Verdict::kProved && spec.gives_back &&
+      normal_form(*before) != normal_form(*after)) {
+    return fail(OutcomeKind::kChanged,
+                "it computes the same, but is not the module that was given");
   }
   return outcome;
 } catch (const std::bad_alloc&) {

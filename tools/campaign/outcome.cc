@@ -14,6 +14,8 @@ constexpr OutcomeInfo kOutcomes[] = {
      "the external command, or the case, took too long"},
     {OutcomeKind::kInvalid, "invalid", ExitCode::kInvalid,
      "what comes back is no valid module, or the pass refuses"},
+    {OutcomeKind::kChanged, "changed", ExitCode::kDiffers,
+     "what comes back is not the module that was given"},
     {OutcomeKind::kCrashed, "crashed", ExitCode::kDiffers, "the external command failed"},
     {OutcomeKind::kRefuted, "refuted", ExitCode::kDiffers, "they differ on some input"},
     {OutcomeKind::kContradicted, "contradicted", ExitCode::kDiffers,

@@ -17,6 +17,7 @@ enum class OutcomeKind : uint8_t {
   kUnsupported,
   kTimedOut,  // an external command took longer than it may
   kInvalid,   // what is there, or what comes back, is no valid module; or both fail alike
+  kChanged,       // the pipeline does not give back the module, and should
   kCrashed,   // an external command failed
   kRefuted,
   kContradicted,  // no difference was found by the prover, and one by a run

@@ -1,5 +1,7 @@
 #include "tools/campaign/spec.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,12 +14,15 @@ namespace {
 std::vector<std::string> texts(const std::string& value) { return {value}; }
 std::vector<std::string> texts(int64_t value) { return {fmt::to_string(value)}; }
 std::vector<std::string> texts(uint64_t value) { return {fmt::to_string(value)}; }
+std::vector<std::string> texts(bool value) { return {value ? "true" : ""}; }
 std::vector<std::string> texts(double value) { return {fmt::to_string(value)}; }
 std::vector<std::string> texts(const std::vector<std::string>& values) { return values; }
 
 void declare_option(Arguments& arguments, std::string_view name, std::string_view value_name,
                     auto& value, std::string_view help) {
-  if constexpr (std::is_same_v<decltype(value), int64_t&>) {
+  if constexpr (std::is_same_v<decltype(value), bool&>) {
+    arguments.flag(name, value, help);
+  } else if constexpr (std::is_same_v<decltype(value), int64_t&>) {
     arguments.option(name, value_name, value, help, 0);
   } else {
     arguments.option(name, value_name, value, help);
@@ -57,6 +62,9 @@ void CampaignSpec::each_option(Visit&& visit) {
         "a pipeline (default: collective-permute-to-all-gather); each one is a list entry");
   visit("--rewrite-with", "CMD", rewrite_with,
         "instead: a shell command that reads the module at {in} and writes it to {out}");
+  visit("--gives-back", "", gives_back,
+        "what comes back must be the module that was given, up to names, channel numbers and the "
+        "order of pairs, as that of a pass and its inverse is");
   visit("--expect", "OUTCOMES", expect,
         "what is no failure (default: proved): a list of outcomes, or neuron-2.24, what "
         "docs/neuron-preset.md says of the preset");
@@ -107,7 +115,10 @@ std::vector<std::string> CampaignSpec::words() const {
   copy.each_option([&](std::string_view name, std::string_view, auto& value, std::string_view) {
     std::vector<std::string> given = texts(value);
     if (given == defaults[i++]) return;
-    for (const std::string& text : given) words.push_back(fmt::format("{}={}", name, text));
+    for (const std::string& text : given) {
+      const bool is_flag = std::is_same_v<decltype(value), bool&>;
+      words.push_back(is_flag ? std::string(name) : fmt::format("{}={}", name, text));
+    }
   });
   return words;
 }
@@ -135,8 +146,9 @@ CampaignSpec CampaignSpec::only(const CampaignCase& one, const std::string& rewr
 std::string command_line(const CampaignSpec& spec) {
   std::string line = "minihlo campaign";
   for (const std::string& word : spec.words()) {
-    const size_t value = word.find('=') + 1;
-    line += ' ' + word.substr(0, value) + shell_quoted(word.substr(value));
+    const size_t value = std::min(word.find('='), word.size() - 1) + 1;
+    line += ' ' + word.substr(0, value);
+    if (value < word.size()) line += shell_quoted(word.substr(value));
   }
   return line;
 }

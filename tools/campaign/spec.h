@@ -27,6 +27,7 @@ struct CampaignSpec {
   std::string forms = "plain";
   std::vector<std::string> passes;
   std::string rewrite_with;
+  bool gives_back = false;
   std::string expect = "proved";
   int64_t simulate = 1000;
   int64_t tests = 20;

@@ -86,6 +86,7 @@ TEST_CASE("campaign: lists are combined with every permutation, each case once")
 TEST_CASE("campaign: a case is run alone by the options that its command gives") {
   CampaignSpec spec;
   spec.random = 300;
+  spec.gives_back = true;
   spec.devices = "1..9";
   spec.other = "1..3";
   spec.modes = "replica,partition";
@@ -238,6 +239,21 @@ TEST_CASE("campaign: random permutations of many ids, on meshes, of every type a
   const Tally tally = run(spec, 0);
   CHECK(tally.totals()[static_cast<size_t>(OutcomeKind::kProved)].cases == 600);
   CHECK(tally.simulated > 20);
+}
+
+TEST_CASE("campaign: what is lowered and raised again is what it was") {
+  CampaignSpec spec =
+      exhaustive("1..4", {kPass + std::string(",all-gather-to-collective-permute")});
+  spec.modes = "replica,partition";
+  spec.other = "1..2";
+  spec.shapes = "scalar,2x3";
+  spec.gives_back = true;
+  CHECK(run(spec, 0).failure_count() == 0);
+  // One that does not raise.
+  spec.passes = {kPass};
+  const Tally tally = run(spec, 0);
+  CHECK(tally.totals()[static_cast<size_t>(OutcomeKind::kChanged)].cases == tally.cases);
+  CHECK(tally.exit_code() == ExitCode::kDiffers);
 }
 
 // docs/neuron-preset.md.

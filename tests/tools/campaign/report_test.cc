@@ -39,7 +39,7 @@ TEST_CASE("campaign report: JSON lines") {
   CHECK(
       report_json_lines(example()) ==
       R"({"case":3,"outcome":"refuted","reason":"0 < 1 & \"x\"","command":"minihlo campaign --pairs='{}'","module":"HloModule m\n","shrunk":{"reason":"smaller","command":"minihlo campaign","module":"HloModule s\n"}}
-{"cases":5,"rewritten":4,"simulated":1,"failures":2,"finished":false,"unfinished":"stopped 7 cases before the end","proved":3,"tested":0,"unsupported":0,"timed-out":0,"invalid":0,"crashed":1,"refuted":1,"contradicted":0,"rewrites":[{"rewrite":"dce","cases":3,"failures":0,"proved":3,"tested":0,"unsupported":0,"timed-out":0,"invalid":0,"crashed":0,"refuted":0,"contradicted":0},{"rewrite":"sed 's/a|b/<&>/' {in}","cases":2,"failures":2,"proved":0,"tested":0,"unsupported":0,"timed-out":0,"invalid":0,"crashed":1,"refuted":1,"contradicted":0}]}
+{"cases":5,"rewritten":4,"simulated":1,"failures":2,"finished":false,"unfinished":"stopped 7 cases before the end","proved":3,"tested":0,"unsupported":0,"timed-out":0,"invalid":0,"changed":0,"crashed":1,"refuted":1,"contradicted":0,"rewrites":[{"rewrite":"dce","cases":3,"failures":0,"proved":3,"tested":0,"unsupported":0,"timed-out":0,"invalid":0,"changed":0,"crashed":0,"refuted":0,"contradicted":0},{"rewrite":"sed 's/a|b/<&>/' {in}","cases":2,"failures":2,"proved":0,"tested":0,"unsupported":0,"timed-out":0,"invalid":0,"changed":0,"crashed":1,"refuted":1,"contradicted":0}]}
 )");
 }
 
