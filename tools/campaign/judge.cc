@@ -111,10 +111,10 @@ std::string wrong_outputs(const CampaignCase& one, const Inputs& inputs, const R
   return "";
 }
 
-// What a run shows against a verdict that saw no difference, or nothing. What can't be run shows
-// nothing.
-std::string simulated_difference(const CampaignCase& one, const Module& before, const Module& after,
-                                 const RunOptions& options) {
+}  // namespace
+
+std::string difference_in_run(const CampaignCase& one, const Module& before, const Module& after,
+                              const RunOptions& options) {
   const Mesh mesh = one.mesh();
   const int64_t memory = options.max_memory > 0 ? options.max_memory : default_max_memory();
   auto inputs = make_inputs(before, mesh, options.seed, memory, 1, options.deadline);
@@ -131,8 +131,6 @@ std::string simulated_difference(const CampaignCase& one, const Module& before, 
   return fmt::format("run by the simulator, the modules differ on {}, element {}",
                      device_name(mesh, place->device), place->index);
 }
-
-}  // namespace
 
 bool Judge::is_sampled(const CampaignCase& one) const {
   const auto rate = static_cast<uint64_t>(space_.spec().simulate);
@@ -208,7 +206,7 @@ Outcome Judge::judge(const CampaignCase& one) const try {
     run.seed = spec.seed;
     run.pure = true;
     outcome.simulated = true;
-    const std::string difference = simulated_difference(one, *before, *after, run);
+    const std::string difference = difference_in_run(one, *before, *after, run);
     if (!difference.empty()) return fail(OutcomeKind::kContradicted, difference);
   }
   if (result.verdict == Verdict::kProved && spec.gives_back &&

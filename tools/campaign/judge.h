@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "sim/run/simulator.h"
 #include "tools/campaign/case_space.h"
 #include "tools/campaign/outcome.h"
 
@@ -25,5 +26,11 @@ class Judge {
   const CaseSpace& space_;
   const std::atomic<bool>* stop_;
 };
+
+/// What a run on seeded inputs shows against `before` being the module of the case, or against
+/// `after` computing the same; or nothing. What can't be run shows nothing. Requires that both are
+/// valid and take and give the same shapes.
+std::string difference_in_run(const CampaignCase& one, const Module& before, const Module& after,
+                              const RunOptions& options);
 
 }  // namespace minihlo::campaign
