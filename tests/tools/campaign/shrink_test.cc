@@ -61,7 +61,8 @@ TEST_CASE("shrink: a case that is small stays as it is") {
 TEST_CASE("shrink: of external commands, too, but for those that hang") {
   CampaignSpec spec = with("{{0,1},{1,2},{2,3},{8,5}}", "");
   spec.passes.clear();
-  spec.rewrite_with = "grep -q 1,2 {in} && exit 7; cp {in} {out}";
+  // Without that pair it fails, too, but otherwise.
+  spec.rewrite_with = "grep -q 1,2 {in} && exit 7; echo {in} > {out}";
   Words words = shrunk(spec);
   std::erase(words, "--rewrite-with=" + spec.rewrite_with);
   CHECK(words == Words{"--pairs={{1,2}}", "--devices=3", "--shapes=scalar"});
