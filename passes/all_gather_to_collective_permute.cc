@@ -50,8 +50,9 @@ class Run {
   void run() {
     // What is planned for a computation may ask for values in others, so all comes first.
     std::vector<RaisePlan> plans;
+    const SharedChannels shared(module_);
     for (const Computation* computation : module_.computations()) {
-      plans.push_back(plan_raising(*computation, known_, mesh_));
+      plans.push_back(plan_raising(*computation, known_, mesh_, shared));
     }
     for (size_t i = 0; i < plans.size(); ++i) rewrite(module_.computations()[i], plans[i]);
   }

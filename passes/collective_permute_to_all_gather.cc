@@ -29,6 +29,8 @@
 #include "ir/opcode.h"
 #include "ir/rewriter.h"
 #include "ir/semantics/groups.h"
+#include "passes/channels.h"
+#include "passes/computations.h"
 #include "passes/keep_attributes.h"
 #include "passes/pass.h"
 #include "passes/permute_to_gather/gather_chain.h"
@@ -96,7 +98,8 @@ class Run {
     if (replicas_ <= 1 && partitions_ <= 1 && options_.mesh > 0) partitions_ = options_.mesh;
     mesh_ = make_mesh(replicas_, partitions_);
     next_channel_ = module_.next_channel_id();
-    find_asynchronous_computations();
+    find_meetings();
+    is_asynchronous_ = asynchronous_computations(module_);
     for (Computation* computation : module_.computations()) {
       auto done = rewrite(computation);
       if (!done) return done;
@@ -212,7 +215,8 @@ class Run {
     std::vector<Instruction*> results;
     for (const GatherPlan& plan : lowering.plans) {
       Instruction* first = nullptr;
-      Instruction* gathered = chain.gather(plan, attributes(lowering), false, first);
+      Instruction* gathered =
+          chain.gather(plan, attributes(*permute, lowering, results.size()), false, first);
       keep_order(*permute, first);
       results.push_back(take_shard(chain, plan, gathered, *permute));
     }
@@ -226,7 +230,8 @@ class Run {
     GatherChain chain(rewriter, pair.lowering.table, *mesh_, pair.lowering.plans, options_);
     for (const GatherPlan& plan : pair.lowering.plans) {
       Instruction* first = nullptr;
-      Instruction* gathered = chain.gather(plan, attributes(pair.lowering), true, first);
+      Instruction* gathered =
+          chain.gather(plan, attributes(*start, pair.lowering, pair.gathered.size()), true, first);
       keep_order(*start, first);
       copy(*start, attr::metadata, gathered);
       copy(*start, attr::frontend_attributes, gathered);
@@ -285,10 +290,30 @@ class Run {
     copy(permute, attr::control_predecessors, first);
   }
 
-  GatherAttributes attributes(const Lowering& lowering) {
+  GatherAttributes attributes(const Instruction& permute, const Lowering& lowering,
+                              size_t operand) {
     GatherAttributes result{lowering.groups, std::nullopt};
-    if (lowering.table.flattened_groups) result.channel_id = next_channel_++;
+    if (!lowering.table.flattened_groups) return result;
+    auto meeting = meeting_of_.find(&permute);
+    if (meeting == meeting_of_.end()) {
+      result.channel_id = next_channel_++;
+      return result;
+    }
+    // Devices that meet at permutes in different branches meet at their all-gathers.
+    std::vector<int64_t>& channels = meeting_channels_[meeting->second];
+    while (channels.size() <= operand) channels.push_back(next_channel_++);
+    result.channel_id = channels[operand];
     return result;
+  }
+
+  void find_meetings() {
+    size_t meeting = 0;
+    for (const std::vector<Instruction*>& group : channel_groups(module_)) {
+      if (group.size() < 2) continue;
+      for (const Instruction* one : group) meeting_of_.emplace(one, meeting);
+      ++meeting;
+    }
+    meeting_channels_.resize(meeting);
   }
 
   // The groups in the module's storage; those of the permute before where they are the same.
@@ -304,18 +329,6 @@ class Run {
     groups->lists = arena.copy(lists);
     last_listed_ = table.groups;
     return last_groups_ = groups;
-  }
-
-  void find_asynchronous_computations() {
-    is_asynchronous_.assign(module_.computations().size(), false);
-    for (const Computation* computation : module_.computations()) {
-      for (const Instruction* instruction : computation->instructions()) {
-        if (instruction->opcode() != Opcode::kAsyncStart) continue;
-        for (const Computation* called : instruction->called_computations()) {
-          is_asynchronous_[called->number()] = true;
-        }
-      }
-    }
   }
 
   void report(const Instruction& permute, const Instruction& result) {
@@ -360,6 +373,8 @@ class Run {
   tl::expected<Mesh, std::string> mesh_;
   int64_t next_channel_ = 1;
   int64_t numbers_ = 0;
+  std::unordered_map<const Instruction*, size_t> meeting_of_;  // of those that share a channel
+  std::vector<std::vector<int64_t>> meeting_channels_;         // one an operand
   std::vector<bool> is_asynchronous_;
   std::unordered_map<const Instruction*, OpenPair> open_;
   std::vector<std::vector<int64_t>> last_listed_;

@@ -196,6 +196,19 @@ void order_operands_first(Computation& computation) {
   computation.set_instructions(std::move(order));
 }
 
+std::vector<bool> asynchronous_computations(const Module& module) {
+  std::vector<bool> result(module.computations().size());
+  for (const Computation* computation : module.computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      if (instruction->opcode() != Opcode::kAsyncStart) continue;
+      for (const Computation* called : instruction->called_computations()) {
+        result[called->number()] = true;
+      }
+    }
+  }
+  return result;
+}
+
 std::vector<int64_t> call_counts(const Module& module) {
   std::vector<int64_t> counts(module.computations().size());
   if (module.entry()) ++counts[module.entry()->number()];

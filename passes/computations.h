@@ -42,6 +42,9 @@ void order_callees_first(Module& module);
 /// those that use them; those that may stay keep their order. Requires that there is no cycle.
 void order_operands_first(Computation& computation);
 
+/// By number: whether a computation is what an async-start runs.
+std::vector<bool> asynchronous_computations(const Module& module);
+
 /// How often each computation is called, by number; the entry has one more.
 std::vector<int64_t> call_counts(const Module& module);
 

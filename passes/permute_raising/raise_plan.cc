@@ -27,8 +27,13 @@ const Instruction* repeated(const Instruction* array) {
 
 class Planner {
  public:
-  Planner(const Computation& computation, KnownValues& known, const Mesh& mesh)
-      : computation_(computation), known_(known), mesh_(mesh), users_(computation) {}
+  Planner(const Computation& computation, KnownValues& known, const Mesh& mesh,
+          const SharedChannels& shared)
+      : computation_(computation),
+        known_(known),
+        mesh_(mesh),
+        shared_(shared),
+        users_(computation) {}
 
   RaisePlan plan() {
     RaisePlan plan;
@@ -56,6 +61,7 @@ class Planner {
   // All that is done with what an all-gather gives.
   tl::expected<Slices, std::string> slices_of(Instruction* gather) {
     if (gather->has_dynamic_shape()) return reason("it has a dynamic dimension");
+    if (shared_.is_shared(*gather)) return reason("devices in another branch may meet it");
     auto groups = collective_groups(*gather, mesh_);
     if (!groups) return reason(std::move(groups.error()));
     if (!groups->is_uniform() || !groups->covers_mesh()) {
@@ -227,13 +233,15 @@ class Planner {
   const Computation& computation_;
   KnownValues& known_;
   const Mesh mesh_;
+  const SharedChannels& shared_;
   const Users users_;
 };
 
 }  // namespace
 
-RaisePlan plan_raising(const Computation& computation, KnownValues& known, const Mesh& mesh) {
-  return Planner(computation, known, mesh).plan();
+RaisePlan plan_raising(const Computation& computation, KnownValues& known, const Mesh& mesh,
+                       const SharedChannels& shared) {
+  return Planner(computation, known, mesh, shared).plan();
 }
 
 }  // namespace minihlo

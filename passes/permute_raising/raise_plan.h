@@ -7,6 +7,7 @@
 
 #include "ir/semantics/groups.h"
 #include "ir/semantics/known_values.h"
+#include "passes/channels.h"
 
 namespace minihlo {
 
@@ -49,6 +50,8 @@ struct RaisePlan {
   std::map<const Instruction*, std::string> reasons;
 };
 
-RaisePlan plan_raising(const Computation& computation, KnownValues& known, const Mesh& mesh);
+/// `shared`: of the module, which all-gathers devices in other branches may meet.
+RaisePlan plan_raising(const Computation& computation, KnownValues& known, const Mesh& mesh,
+                       const SharedChannels& shared);
 
 }  // namespace minihlo

@@ -64,8 +64,6 @@ tl::expected<PermuteTable, std::string> make_permute_table(std::span<const Sourc
   if (!source_of) return tl::make_unexpected(std::move(source_of.error()));
   const auto count = static_cast<int64_t>(source_of->size());
 
-  PermuteTable table;
-  table.index = table_index(ids, mesh, options.id);
   std::vector<std::vector<int64_t>> groups;
   if (options.orbits) {
     groups = pack_orbits(pairs, count);
@@ -74,20 +72,35 @@ tl::expected<PermuteTable, std::string> make_permute_table(std::span<const Sourc
     std::iota(all.begin(), all.end(), 0);
   }
 
+  if (options.fill == Fill::kIdentity) {
+    for (int64_t id = 0; id < count; ++id) {
+      int64_t& source = (*source_of)[static_cast<size_t>(id)];
+      if (source < 0) source = id;
+    }
+  }
+  PermuteTable table = gather_table(*source_of, std::move(groups), ids, mesh);
+  table.index = table_index(ids, mesh, options.id);
+  return table;
+}
+
+PermuteTable gather_table(std::span<const int64_t> source_of,
+                          std::vector<std::vector<int64_t>> groups, GroupMode ids,
+                          const Mesh& mesh) {
+  PermuteTable table;
+  table.index = ids;
   // Zeros are selected behind the slice, so a hole may look up any shard.
-  std::vector<int64_t> place(static_cast<size_t>(count));
+  std::vector<int64_t> place(source_of.size());
   for (const std::vector<int64_t>& group : groups) {
     for (size_t i = 0; i < group.size(); ++i) {
       place[static_cast<size_t>(group[i])] = static_cast<int64_t>(i);
     }
   }
   bool has_holes = false;
-  for (int64_t id = 0; id < count; ++id) {
-    int64_t source = (*source_of)[static_cast<size_t>(id)];
-    bool hole = source < 0 && options.fill == Fill::kZero;
+  for (int64_t source : source_of) {
+    const bool hole = source < 0;
     has_holes |= hole;
     table.received.push_back(hole ? 0 : 1);
-    table.entries.push_back(hole ? 0 : place[static_cast<size_t>(source < 0 ? id : source)]);
+    table.entries.push_back(hole ? 0 : place[static_cast<size_t>(source)]);
   }
   if (!has_holes) table.received.clear();
 

@@ -37,4 +37,10 @@ tl::expected<PermuteTable, std::string> make_permute_table(std::span<const Sourc
                                                            GroupMode mode, const Mesh& mesh,
                                                            const PermuteToGatherOptions& options);
 
+/// What gives each id of `ids` the operand of another, or zeros (-1): looked up by these ids, in
+/// equal groups of them that hold an id with its source.
+PermuteTable gather_table(std::span<const int64_t> source_of,
+                          std::vector<std::vector<int64_t>> groups, GroupMode ids,
+                          const Mesh& mesh);
+
 }  // namespace minihlo

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/rewriter.h"
+#include "passes/channels.h"
 #include "passes/report.h"
 #include "passes/shards/collective_value.h"
 #include "passes/shards/shard_slice.h"
@@ -25,6 +26,7 @@ class SliceRewrite {
       : module_(module),
         mesh_(mesh),
         known_(module, mesh),
+        shared_(module),
         report_(context, pass),
         collective_(collective),
         goes_(std::move(goes)) {}
@@ -87,6 +89,7 @@ class SliceRewrite {
     if (!groups->is_uniform() || !groups->covers_mesh()) {
       return Reason("the groups of " + name + " are not equal parts of the mesh");
     }
+    if (shared_.is_shared(collective)) return Reason("devices in another branch may meet " + name);
     if (collective.has_dynamic_shape()) return Reason(name + " has a dynamic dimension");
     return &*groups;
   }
@@ -101,6 +104,7 @@ class SliceRewrite {
     Plan plan;
   };
 
+  const SharedChannels shared_;
   Reporter report_;
   const Opcode collective_;
   const std::vector<Opcode> goes_;

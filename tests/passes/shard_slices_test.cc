@@ -4,37 +4,22 @@
 
 #include <doctest/doctest.h>
 
-#include "passes/pipeline.h"
-#include "sim/prove/equivalence.h"
-#include "tests/passes/run_passes.h"
+#include "tests/passes/prove_pass.h"
 #include "tests/passes/shard_modules.h"
 
 namespace minihlo {
 namespace {
 
-using testing::PassRun;
 using testing::ShardModule;
 
 // Runs a pass on a module; whether it rewrote what it is for, which is one thing.
 bool rewrites(std::string_view pass, const ShardModule& made) {
-  std::unique_ptr<Module> original = testing::parse_module(made.text);
-  REQUIRE(testing::verifier_errors(*original) == "");
-  PassRun run = testing::run_passes(pass, made.text);
-  REQUIRE(run.error == "");
+  const testing::ProvedRun run = testing::prove_pass(pass, made.text);
+  CAPTURE(run.reason);
+  CAPTURE(run.text);
   REQUIRE(run.entries.size() == 1);
-  INFO(run.entries[0].reason);
-  INFO(run.text());
-  // Of one shape pool, so from one module.
-  std::unique_ptr<Module> changed = original->clone();
-  auto source = Source::from_string("passes", std::string(pass));
-  Diagnostics diagnostics(source);
-  PassContext context;
-  REQUIRE(run_pipeline(*changed, *parse_pipeline(source, diagnostics), context, true));
-  prove::EquivalenceOptions options;
-  options.mesh = made.mesh;
-  prove::EquivalenceResult result = prove::check_equivalence(*original, *changed, options);
-  INFO(result.reason);
-  REQUIRE(to_string(result.verdict) == "proved");
+  CAPTURE(run.entries[0].reason);
+  REQUIRE(run.verdict == "proved");
   return run.entries[0].rewritten;
 }
 
