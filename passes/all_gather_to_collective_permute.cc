@@ -27,8 +27,10 @@
 #include <unordered_set>
 
 #include "ir/rewriter.h"
+#include "passes/channels.h"
 #include "passes/emitter.h"
 #include "passes/keep_attributes.h"
+#include "passes/permute_raising/join_slices.h"
 #include "passes/permute_raising/raise_plan.h"
 #include "passes/report.h"
 #include "passes/users.h"
@@ -49,15 +51,54 @@ class Run {
 
   void run() {
     // What is planned for a computation may ask for values in others, so all comes first.
-    std::vector<RaisePlan> plans;
-    const SharedChannels shared(module_);
-    for (const Computation* computation : module_.computations()) {
-      plans.push_back(plan_raising(*computation, known_, mesh_, shared));
-    }
+    std::vector<RaisePlan> plans = plan({});
+    const Gathers refused = unlike_meetings(plans);
+    if (!refused.empty()) plans = plan(refused);
     for (size_t i = 0; i < plans.size(); ++i) rewrite(module_.computations()[i], plans[i]);
   }
 
  private:
+  using Gathers = std::unordered_set<const Instruction*>;
+
+  std::vector<RaisePlan> plan(const Gathers& refused) {
+    std::vector<RaisePlan> plans;
+    for (const Computation* computation : module_.computations()) {
+      plans.push_back(plan_raising(*computation, known_, mesh_, refused));
+    }
+    return plans;
+  }
+
+  // All-gathers of one channel in different branches, where devices that parted meet, unless all of
+  // them become permutes that meet as well: with the same pairs, of as many operands.
+  Gathers unlike_meetings(const std::vector<RaisePlan>& plans) const {
+    std::unordered_map<const Instruction*, std::vector<const RaisedPermute*>> permutes_of;
+    for (const RaisePlan& plan : plans) {
+      for (const RaisedPermute& permute : plan.permutes) {
+        for (const RaisedSlice& slice : permute.slices) {
+          permutes_of[slice.gather].push_back(&permute);
+        }
+      }
+    }
+    Gathers unlike;
+    for (const std::vector<Instruction*>& meeting : channel_groups(module_)) {
+      if (meeting.size() < 2) continue;
+      const std::vector<const RaisedPermute*>& first = permutes_of[meeting[0]];
+      const bool are_alike = std::ranges::all_of(meeting, [&](const Instruction* one) {
+        const std::vector<const RaisedPermute*>& own = permutes_of[one];
+        return own.size() == 1 && first.size() == 1 &&
+               own[0]->slices.size() == first[0]->slices.size() &&
+               have_same_pairs(sample(*own[0]), sample(*first[0]));
+      });
+      if (!are_alike) unlike.insert(meeting.begin(), meeting.end());
+    }
+    return unlike;
+  }
+
+  // A slice whose pairs are known.
+  static const RaisedSlice& sample(const RaisedPermute& permute) {
+    return *std::ranges::find_if_not(permute.slices, &RaisedSlice::is_empty);
+  }
+
   void rewrite(Computation* computation, const RaisePlan& plan) {
     if (plan.permutes.empty() && plan.reasons.empty()) return;
     std::unordered_map<const Instruction*, std::vector<const RaisedPermute*>> at_result, at_start;
@@ -87,7 +128,7 @@ class Run {
   }
 
   std::vector<Attribute> permute_attributes(const RaisedPermute& permute) {
-    const RaisedSlice& slice = *std::ranges::find_if_not(permute.slices, &RaisedSlice::is_empty);
+    const RaisedSlice& slice = sample(permute);
     std::vector<Attribute> attributes;
     if (slice.mode == GroupMode::kCrossPartition) {
       // Its own, but for the second permute that is made of one all-gather.

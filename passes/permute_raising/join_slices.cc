@@ -6,13 +6,6 @@
 namespace minihlo {
 namespace {
 
-bool same_pairs(const RaisedSlice& a, const RaisedSlice& b) {
-  auto equal = [](const SourceTarget& x, const SourceTarget& y) {
-    return x.source == y.source && x.target == y.target;
-  };
-  return a.mode == b.mode && std::ranges::equal(a.pairs, b.pairs, equal);
-}
-
 // Starts become one where the last of them stands: whether nothing that stands before it waits for
 // one of them.
 bool can_start_together(const std::vector<const RaisedSlice*>& parts, const Users& users) {
@@ -31,13 +24,20 @@ bool are_one(const std::vector<const RaisedSlice*>& parts, const Users& users) {
     if (!part || part->is_reshaped || part->place != parts[0]->place || !part->place) return false;
     if ((part->done == nullptr) != (parts[0]->done == nullptr)) return false;
     if (part->is_empty) continue;
-    if (full && !same_pairs(*full, *part)) return false;
+    if (full && !have_same_pairs(*full, *part)) return false;
     full = part;
   }
   return full && (!full->done || can_start_together(parts, users));
 }
 
 }  // namespace
+
+bool have_same_pairs(const RaisedSlice& a, const RaisedSlice& b) {
+  auto equal = [](const SourceTarget& x, const SourceTarget& y) {
+    return x.source == y.source && x.target == y.target;
+  };
+  return a.mode == b.mode && std::ranges::equal(a.pairs, b.pairs, equal);
+}
 
 std::vector<RaisedPermute> join_slices(std::vector<RaisedSlice> slices, const Users& users) {
   std::unordered_map<const Instruction*, size_t> slice_of;  // by result

@@ -8,6 +8,9 @@
 
 namespace minihlo {
 
+/// Whether the two become permutes of one mode and the same pairs.
+bool have_same_pairs(const RaisedSlice& a, const RaisedSlice& b);
+
 /// One permute for each slice, or for several where a tuple is made of just their results, they are
 /// looked up by one place, and have the same pairs. All start and done pairs, or none.
 std::vector<RaisedPermute> join_slices(std::vector<RaisedSlice> slices, const Users& users);

@@ -28,11 +28,11 @@ const Instruction* repeated(const Instruction* array) {
 class Planner {
  public:
   Planner(const Computation& computation, KnownValues& known, const Mesh& mesh,
-          const SharedChannels& shared)
+          const std::unordered_set<const Instruction*>& refused)
       : computation_(computation),
         known_(known),
         mesh_(mesh),
-        shared_(shared),
+        refused_(refused),
         users_(computation) {}
 
   RaisePlan plan() {
@@ -61,7 +61,9 @@ class Planner {
   // All that is done with what an all-gather gives.
   tl::expected<Slices, std::string> slices_of(Instruction* gather) {
     if (gather->has_dynamic_shape()) return reason("it has a dynamic dimension");
-    if (shared_.is_shared(*gather)) return reason("devices in another branch may meet it");
+    if (refused_.contains(gather)) {
+      return reason("devices in another branch may meet it, and not all are raised alike");
+    }
     auto groups = collective_groups(*gather, mesh_);
     if (!groups) return reason(std::move(groups.error()));
     if (!groups->is_uniform() || !groups->covers_mesh()) {
@@ -233,15 +235,15 @@ class Planner {
   const Computation& computation_;
   KnownValues& known_;
   const Mesh mesh_;
-  const SharedChannels& shared_;
+  const std::unordered_set<const Instruction*>& refused_;
   const Users users_;
 };
 
 }  // namespace
 
 RaisePlan plan_raising(const Computation& computation, KnownValues& known, const Mesh& mesh,
-                       const SharedChannels& shared) {
-  return Planner(computation, known, mesh, shared).plan();
+                       const std::unordered_set<const Instruction*>& refused) {
+  return Planner(computation, known, mesh, refused).plan();
 }
 
 }  // namespace minihlo

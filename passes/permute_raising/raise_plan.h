@@ -3,11 +3,11 @@
 
 #include <map>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "ir/semantics/groups.h"
 #include "ir/semantics/known_values.h"
-#include "passes/channels.h"
 
 namespace minihlo {
 
@@ -50,8 +50,8 @@ struct RaisePlan {
   std::map<const Instruction*, std::string> reasons;
 };
 
-/// `shared`: of the module, which all-gathers devices in other branches may meet.
+/// `refused`: all-gathers that are left alone, as devices in another branch may meet them.
 RaisePlan plan_raising(const Computation& computation, KnownValues& known, const Mesh& mesh,
-                       const SharedChannels& shared);
+                       const std::unordered_set<const Instruction*>& refused);
 
 }  // namespace minihlo
