@@ -404,6 +404,7 @@ const PassInfo kCollectivePermuteToAllGather = {
     .make = [](const PassOptions& options) -> std::unique_ptr<Pass> {
       return std::make_unique<CollectivePermuteToAllGather>(options);
     },
+    .takes_invalid = true,
 };
 
 }  // namespace minihlo

@@ -116,6 +116,7 @@ const PassInfo kDce = {
     .summary = "remove instructions without use, and computations that nothing calls",
     .options = {},
     .make = [](const PassOptions&) -> std::unique_ptr<Pass> { return std::make_unique<Dce>(); },
+    .takes_invalid = true,
 };
 
 }  // namespace minihlo

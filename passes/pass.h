@@ -105,6 +105,7 @@ struct PassInfo {
   Keeps keeps = Keeps::kBits;
   std::span<const OptionInfo> options;
   std::unique_ptr<Pass> (*make)(const PassOptions& options);
+  bool takes_invalid = false;  // runs on modules that the verifier refuses; the others may not
 };
 
 /// All passes, by name.

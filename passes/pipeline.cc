@@ -193,7 +193,17 @@ tl::expected<void, std::string> run_pipeline(Module& module, const Pipeline& pip
     }
   }
   if (observer) observer(module, 0);
+  bool is_known_valid = verify_each;
   for (size_t i = 0; i < pipeline.size(); ++i) {
+    if (!is_known_valid && !pipeline[i].info->takes_invalid) {
+      std::string errors = verification_errors(module, context);
+      if (!errors.empty()) {
+        return tl::make_unexpected(
+            fmt::format("{}: the module is not valid, which this pass needs:{}",
+                        pipeline[i].info->name, errors));
+      }
+      is_known_valid = true;
+    }
     auto done = run_pass(module, pipeline[i], context);
     if (!done) return done;
     std::string errors = verify_each ? verification_errors(module, context) : "";

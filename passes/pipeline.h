@@ -41,7 +41,8 @@ tl::expected<void, std::string> run_pass(Module& module, const PassCall& call,
 using PipelineObserver = std::function<void(const Module& module, size_t done)>;
 
 /// Runs all passes. With `verify_each` the module is verified first and after each pass; what a
-/// pass breaks is reported as its fault, with the verifier's words.
+/// pass breaks is reported as its fault, with the verifier's words. Without, it is verified once,
+/// before the first pass that does not take invalid modules.
 tl::expected<void, std::string> run_pipeline(Module& module, const Pipeline& pipeline,
                                              PassContext& context, bool verify_each,
                                              const PipelineObserver& observer = {});
