@@ -69,6 +69,9 @@ class Planner {
     if (!groups->is_uniform() || !groups->covers_mesh()) {
       return reason("its groups are not equal parts of the mesh");
     }
+    if (!gathers_one_shard_each(*gather, *groups)) {
+      return reason("its result is not one shard from each member");
+    }
     Instruction* whole = gather;
     if (gather->opcode() == Opcode::kAllGatherStart) {
       whole = users_.only(*gather);

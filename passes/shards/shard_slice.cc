@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "ir/row_major.h"
+#include "ir/semantics/collective_forms.h"
 
 namespace minihlo {
 namespace {
@@ -90,6 +91,16 @@ tl::expected<std::vector<int64_t>, std::string> sliced_shards(const Instruction&
     }
   }
   return shard_numbers(slice, std::move(starts), size);
+}
+
+bool gathers_one_shard_each(const Instruction& gather, const CollectiveGroups& groups) {
+  const int64_t axis = gather.get(attr::dimensions)[0];
+  const std::vector<const Shape*> results = leaf_shapes(collective_result_shape(gather));
+  for (size_t i = 0; i < results.size(); ++i) {
+    const int64_t extent = gather.operand(i)->shape()->dim(axis);
+    if (results[i]->dim(axis) != extent * groups.group_size(0)) return false;
+  }
+  return true;
 }
 
 std::vector<int64_t> members_at(const CollectiveGroups& groups, std::span<const int64_t> places) {

@@ -91,6 +91,9 @@ class SliceRewrite {
     }
     if (shared_.is_shared(collective)) return Reason("devices in another branch may meet " + name);
     if (collective.has_dynamic_shape()) return Reason(name + " has a dynamic dimension");
+    if (collective_ == Opcode::kAllGather && !gathers_one_shard_each(collective, *groups)) {
+      return Reason("the result of " + name + " is not one shard from each member");
+    }
     return &*groups;
   }
 
