@@ -64,7 +64,10 @@ ENTRY e {{
   m = s32[] negate(s), control-predecessors={{starts}}
   dones = (s32[], u8[3]) collective-permute-done(starts), control-predecessors={{m}}
   k = u8[3] call(y), to_apply=called
-  ROOT t = (f32[2,3], s32[], (f32[2,3], s32[], bf16[0,4]), f32[2,3], (s32[], u8[3]), u8[3]) tuple(q, c, v, done, dones, k)
+  one = f32[2,3] collective-permute(x), {2}
+  other = s32[] collective-permute(s), {2}
+  both = (f32[2,3], s32[]) tuple(one, other)
+  ROOT t = (f32[2,3], s32[], (f32[2,3], s32[], bf16[0,4]), f32[2,3], (s32[], u8[3]), u8[3], (f32[2,3], s32[])) tuple(q, c, v, done, dones, k, both)
 }}
 )",
                      mesh.replicas, mesh.partitions, attributes);
