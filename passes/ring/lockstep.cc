@@ -11,15 +11,8 @@ std::vector<bool> all_leaves(const Shape* shape, bool value) {
   return std::vector<bool>(static_cast<size_t>(shape->leaf_count()), value);
 }
 
-// Whether each device gets the same from it, whatever the operands are.
-bool gives_all_the_same(const Instruction& collective, const Mesh& mesh) {
-  const bool shares = collective.opcode() == Opcode::kAllReduce ||
-                      collective.opcode() == Opcode::kAllGather ||
-                      collective.opcode() == Opcode::kCollectiveBroadcast;
-  if (!shares || collective.get(attr::has_dynamic_root)) return false;
-  auto groups = collective_groups(collective, mesh);
-  return groups && groups->size() == 1 && groups->covers_mesh();
-}
+// Groups of so many devices in all are looked through; what is left is not taken for the same.
+constexpr int64_t kMaxNumbers = int64_t{1} << 26;
 
 }  // namespace
 
@@ -69,6 +62,20 @@ bool Lockstep::revise(const Module& module) {
     }
   }
   return changed_;
+}
+
+// Whether each device gets the same from it, whatever the operands are.
+bool Lockstep::gives_all_the_same(const Instruction& collective) {
+  const bool shares = collective.opcode() == Opcode::kAllReduce ||
+                      collective.opcode() == Opcode::kAllGather ||
+                      collective.opcode() == Opcode::kCollectiveBroadcast;
+  if (!shares || collective.get(attr::has_dynamic_root)) return false;
+  const auto [known, is_new] = shared_.try_emplace(&collective, false);
+  if (!is_new || numbers_ > kMaxNumbers) return known->second;
+  numbers_ += mesh_.device_count();
+  auto groups = collective_groups(collective, mesh_);
+  known->second = groups && groups->size() == 1 && groups->covers_mesh();
+  return known->second;
 }
 
 bool Lockstep::is_same(const Instruction& value) const {
@@ -166,7 +173,7 @@ Lockstep::Leaves Lockstep::look_at(const Instruction& instruction) {
   bool result = false;
   switch (info(instruction.opcode()).family) {
     case Family::kCollective:
-      result = gives_all_the_same(instruction, mesh_);
+      result = gives_all_the_same(instruction);
       break;
     case Family::kStructure:
     case Family::kElementwise:

@@ -5,6 +5,8 @@
 // other.
 #pragma once
 
+#include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "ir/module.h"
@@ -27,13 +29,16 @@ class Lockstep {
   // Looks at all once more; whether something was given up.
   bool revise(const Module& module);
   Leaves look_at(const Instruction& instruction);
+  bool gives_all_the_same(const Instruction& collective);
   bool is_same(const Instruction& value) const;
   void leave(const Computation& computation);
   void give(const Computation& computation, size_t parameter, const Leaves& argument);
 
   Mesh mesh_;
+  int64_t numbers_ = 0;  // that groups were looked through for
   bool changed_ = false;
-  std::vector<bool> in_step_;                         // by computation
+  std::unordered_map<const Instruction*, bool> shared_;  // collectives that were looked at
+  std::vector<bool> in_step_;                            // by computation
   std::vector<std::vector<Leaves>> same_;             // of every value, by computation and number
   std::vector<std::vector<Leaves>> same_parameters_;  // by computation and number of the parameter
 };
