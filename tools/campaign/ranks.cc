@@ -30,7 +30,6 @@ Ranks::Ranks() {
   if (!is_launched()) return;
   int level = 0;
   if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &level) != MPI_SUCCESS) return;
-  is_started_ = true;
   int rank = 0, count = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &count);
@@ -39,7 +38,8 @@ Ranks::Ranks() {
 }
 
 Ranks::~Ranks() {
-  if (is_started_) MPI_Finalize();
+  int is_started = 0;
+  if (MPI_Initialized(&is_started) == MPI_SUCCESS && is_started) MPI_Finalize();
 }
 
 std::vector<std::string> Ranks::gather(std::string own) const {

@@ -25,7 +25,6 @@ class Ranks {
 
  private:
   int64_t rank_ = 0, count_ = 1;
-  bool is_started_ = false;
 };
 
 }  // namespace minihlo::campaign
