@@ -60,7 +60,7 @@ struct PassEntry {
   Opcode opcode = Opcode::kParameter;
   bool rewritten = false;
   std::string result;  // the name of what took its place, where it was rewritten
-  std::string reason;  // why it was left alone, where it was not
+  std::string reason;  // why it was left alone, where it was not; of inject-errors, what was done
 };
 
 /// What a pass is run with, and what it says.

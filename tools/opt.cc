@@ -24,11 +24,8 @@ Json entry_json(const PassEntry& entry) {
   json.set("instruction", entry.instruction);
   json.set("opcode", to_string(entry.opcode));
   json.set("rewritten", entry.rewritten);
-  if (entry.rewritten) {
-    json.set("result", entry.result);
-  } else {
-    json.set("reason", entry.reason);
-  }
+  if (entry.rewritten) json.set("result", entry.result);
+  if (!entry.reason.empty()) json.set("reason", entry.reason);
   return json;
 }
 

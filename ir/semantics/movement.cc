@@ -393,6 +393,11 @@ tl::expected<Movement, std::string> collective_movement(const Instruction& instr
     case Opcode::kAllToAll: {
       if (!instruction.has(attr::dimensions)) {
         // The tuple form: element i of rank j is operand j of rank i.
+        const auto parts = static_cast<int64_t>(instruction.operand_count());
+        if (parts != members || shape->leaf_count() != members) {
+          return tl::unexpected(
+              fmt::format("{} operands in a group of {} devices", parts, members));
+        }
         const Shape* operand = instruction.operand(rank)->shape();
         Movement moved = one_box(result->dims(), operand->dims(), whole(result->dims(), rank));
         moved.boxes[0].member = output;

@@ -212,11 +212,6 @@ class CollectiveRun {
   }
 
   KernelResult exchange(std::span<const int64_t> group) {
-    if (!instruction_.has(attr::dimensions) &&
-        (operands_.size() != group.size() || shapes_.size() != group.size())) {
-      return tl::unexpected(invalid(
-          fmt::format("{} operands in a group of {} devices", operands_.size(), group.size())));
-    }
     for (size_t rank = 0; rank < group.size(); ++rank) {
       for (size_t i = 0; i < shapes_.size(); ++i) {
         Buffer& result = results_[i][position(group[rank])];
