@@ -37,6 +37,23 @@ ModulePair::ModulePair(const Module& before, const Module& after, const Equivale
   }
 }
 
+namespace {
+
+// Where there is no wider arithmetic, only what is far apart can't be rounding. Infinity is close
+// to what just does not overflow.
+bool are_close(ElementType type, const double (&values)[2]) {
+  const double apart = std::abs(values[0] - values[1]);
+  const double larger = std::max(std::abs(values[0]), std::abs(values[1]));
+  if (!std::isinf(larger)) return apart <= 1e-3 * larger;
+  const double finite = std::isinf(values[0]) ? values[1] : values[0];
+  if (!std::isfinite(finite) || std::signbit(values[0]) != std::signbit(values[1])) return false;
+  std::byte element[8] = {};
+  encode_float(type, 1.25 * finite, element);
+  return !std::isfinite(decode_float(type, element));
+}
+
+}  // namespace
+
 bool ModulePair::may_be_rounding(const Inputs& inputs, const OutputPlace& place,
                                  const HostTensor* const (&outputs)[2]) const {
   ElementType type = outputs[0]->type;
@@ -49,9 +66,7 @@ bool ModulePair::may_be_rounding(const Inputs& inputs, const OutputPlace& place,
   std::unique_ptr<Module> modules[2] = {widened(before_), widened(after_)};
   std::optional<Inputs> wide_inputs = widened(inputs);
   if (!modules[0] || !modules[1] || !wide_inputs) {
-    // No wider arithmetic: only what is far apart can't be rounding.
-    double apart = std::abs(narrow[0] - narrow[1]);
-    return apart <= 1e-3 * std::max(std::abs(narrow[0]), std::abs(narrow[1]));
+    return are_close(type, narrow);
   }
   for (int side = 0; side < 2; ++side) {
     tl::expected<RunResult, Stop> result = run(*modules[side], *wide_inputs);
