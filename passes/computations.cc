@@ -105,6 +105,21 @@ Instruction* copy_into(Rewriter& rewriter, const Computation& from,
   return root;
 }
 
+int64_t copied_size(const Computation& from) {
+  int64_t size = 0;
+  // Each body belongs to one fusion, so none comes twice.
+  std::vector<const Computation*> open = {&from};
+  while (!open.empty()) {
+    const Computation* next = open.back();
+    open.pop_back();
+    size += static_cast<int64_t>(next->size());
+    for (const Instruction* one : next->instructions()) {
+      if (one->opcode() == Opcode::kFusion) open.push_back(one->get(attr::calls));
+    }
+  }
+  return size;
+}
+
 Computation* copy_computation(const Computation& from, std::string_view base) {
   Fusions fusions;
   Computation* made = copy_but_for_fusions(from, base, fusions);

@@ -24,6 +24,9 @@ Instruction* copy_into(Rewriter& rewriter, const Computation& from,
                        std::span<Instruction* const> arguments,
                        std::unordered_map<const Instruction*, Instruction*>* copies = nullptr);
 
+/// How many instructions copy_into() makes at most, in bodies of fusions too.
+int64_t copied_size(const Computation& from);
+
 /// A computation with a copy of every instruction of `from`, parameters too.
 Computation* copy_computation(const Computation& from, std::string_view base);
 

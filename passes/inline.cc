@@ -59,7 +59,7 @@ class Run {
       std::string reason = obstacle(*at, called);
       std::string result;
       if (reason.empty()) {
-        instructions_left_ -= static_cast<int64_t>(called.size());
+        instructions_left_ -= copied_size(called);
         Spliced spliced = splice(rewriter, called, at->operands(), *at,
                                  at->get(attr::control_predecessors), effects_);
         replace_by(rewriter, at, spliced);
@@ -80,7 +80,7 @@ class Run {
     if (called.execution_thread() != at.parent()->execution_thread()) {
       return "it runs on another execution thread";
     }
-    if (static_cast<int64_t>(called.size()) > instructions_left_) {
+    if (copied_size(called) > instructions_left_) {
       return "it would make more than max_instructions";
     }
     if (meets_by_place(called) && calls_[called.number()] > 1 &&

@@ -106,7 +106,7 @@ class Run {
     const Computation& body = *at.get(attr::body);
     const int64_t copies = fully ? trips->second : 2 * options_.factor;
     int64_t instructions = 0;
-    if (__builtin_mul_overflow(copies, static_cast<int64_t>(body.size()), &instructions) ||
+    if (__builtin_mul_overflow(copies, copied_size(body), &instructions) ||
         instructions > instructions_left_) {
       return "it would make more than max_instructions";
     }
