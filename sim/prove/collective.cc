@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/numbers.h"
 #include "ir/semantics/collective_forms.h"
 #include "ir/semantics/groups.h"
 #include "ir/semantics/reducers.h"
@@ -129,6 +130,45 @@ TermDomain::Leaves TermDomain::moved_between(const Instruction& instruction,
 }
 
 // A function of all that the members of the group bring, in rank order, and of the rank.
+// What is wrong with the rows that the devices of a group send, as the simulator says it, as far as
+// offsets and sizes are known; empty where nothing is.
+std::string TermDomain::wrong_rows(const Instruction& instruction, std::span<const Array> operands,
+                                   const Gathering& gathering,
+                                   std::span<const int64_t> members) const {
+  const Shape* input = instruction.operand(0)->shape();
+  const Shape* output = instruction.operand(1)->shape();
+  const Shape* table = instruction.operand(2)->shape();
+  const auto ranks = static_cast<int64_t>(members.size());
+  if (input->rank() == 0 || output->rank() == 0 || table->rank() == 0 || table->dim(0) != ranks) {
+    return fmt::format("offsets and sizes are for each of the {} devices of a group", ranks);
+  }
+  if (input->element_count() == 0) return "";
+  for (int64_t sender : members) {
+    const auto position = static_cast<size_t>(gathering.position_of[static_cast<size_t>(sender)]);
+    std::optional<std::vector<std::byte>> known[3];  // offsets, sizes, offsets of the receiver
+    for (size_t i = 0; i < 3; ++i) known[i] = terms_.known(operands[i + 2][position]);
+    if (!known[0] || !known[1] || !known[2]) continue;
+    for (int64_t at = 0; at < table->element_count(); ++at) {
+      int64_t entry[3];
+      for (size_t i = 0; i < 3; ++i) {
+        const ElementType type = instruction.operand(i + 2)->shape()->element_type();
+        entry[i] = decode_integer(type, known[i]->data() + at * info(type).bytes);
+      }
+      const auto [from, size, to] = entry;
+      if (size <= 0) continue;
+      if (from < 0 || size > input->dim(0) || from > input->dim(0) - size || to < 0 ||
+          size > output->dim(0) || to > output->dim(0) - size) {
+        const int64_t receiver =
+            members[static_cast<size_t>(at / (table->element_count() / ranks))];
+        return fmt::format("{} sends {} rows from {} to {} of {}, beyond what they have",
+                           device_name(mesh_, sender), size, from, to,
+                           device_name(mesh_, receiver));
+      }
+    }
+  }
+  return "";
+}
+
 TermDomain::Leaves TermDomain::opaque_between(const Instruction& instruction,
                                               std::span<const Array> operands,
                                               const Gathering& gathering) {
@@ -159,6 +199,13 @@ TermDomain::Leaves TermDomain::opaque_between(const Instruction& instruction,
                                     device_name(mesh_, gathering.devices[i]))));
     }
     std::span<const int64_t> members = groups.group(groups.group_of[device]);
+    if (groups.rank_of[device] == 0) {
+      const std::string wrong = wrong_rows(instruction, operands, gathering, members);
+      if (!wrong.empty()) {
+        return tl::unexpected(
+            Stop::invalid(fmt::format("{}: {}", instruction_place(instruction), wrong)));
+      }
+    }
     std::vector<Handle> arguments;
     for (const Array& operand : operands) {
       for (int64_t member : members) {

@@ -90,6 +90,8 @@ class TermDomain {
   // collective.cc
   Leaves moved_between(const Instruction& instruction, std::span<const Array> operands,
                        const Gathering& gathering);
+  std::string wrong_rows(const Instruction& instruction, std::span<const Array> operands,
+                         const Gathering& gathering, std::span<const int64_t> members) const;
   Leaves opaque_between(const Instruction& instruction, std::span<const Array> operands,
                         const Gathering& gathering);
   Leaves reduced_between(const Instruction& instruction, std::span<const Array> operands,
