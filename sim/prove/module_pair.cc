@@ -26,7 +26,10 @@ ElementBytes element_of(const HostTensor& tensor, int64_t index) {
 }
 
 ModulePair::ModulePair(const Module& before, const Module& after, const EquivalenceOptions& options)
-    : before_(before), after_(after), options_(options) {
+    : before_(before),
+      after_(after),
+      options_(options),
+      may_round_(prove::may_round(before) || prove::may_round(after)) {
   for (const Instruction* parameter : before.entry()->parameters()) {
     for (const Shape* leaf : leaf_shapes(parameter->shape())) {
       if (leaf->is_array()) parameter_shapes_.push_back(leaf);
@@ -37,37 +40,21 @@ ModulePair::ModulePair(const Module& before, const Module& after, const Equivale
   }
 }
 
-namespace {
-
-// Where there is no wider arithmetic, only what is far apart can't be rounding. Infinity is close
-// to what just does not overflow.
-bool are_close(ElementType type, const double (&values)[2]) {
-  const double apart = std::abs(values[0] - values[1]);
-  const double larger = std::max(std::abs(values[0]), std::abs(values[1]));
-  if (!std::isinf(larger)) return apart <= 1e-3 * larger;
-  const double finite = std::isinf(values[0]) ? values[1] : values[0];
-  if (!std::isfinite(finite) || std::signbit(values[0]) != std::signbit(values[1])) return false;
-  std::byte element[8] = {};
-  encode_float(type, 1.25 * finite, element);
-  return !std::isfinite(decode_float(type, element));
-}
-
-}  // namespace
-
 bool ModulePair::may_be_rounding(const Inputs& inputs, const OutputPlace& place,
                                  const HostTensor* const (&outputs)[2]) const {
-  ElementType type = outputs[0]->type;
-  if (!is_float(type)) return false;
-  double narrow[2], wide[2];
-  for (int side = 0; side < 2; ++side) {
-    narrow[side] = decode_float(type, element_of(*outputs[side], place.index).data());
-  }
-  if (narrow[0] == narrow[1]) return false;  // zeros of different signs
+  const ElementType type = outputs[0]->type;
+  if (!may_round_ || (!is_float(type) && !is_complex(type))) return false;
+  const ElementBytes elements[2] = {element_of(*outputs[0], place.index),
+                                    element_of(*outputs[1], place.index)};
+  const double largest = largest_magnitude(inputs);
   std::unique_ptr<Module> modules[2] = {widened(before_), widened(after_)};
   std::optional<Inputs> wide_inputs = widened(inputs);
-  if (!modules[0] || !modules[1] || !wide_inputs) {
-    return are_close(type, narrow);
+  if (!is_widened(type) || !modules[0] || !modules[1] || !wide_inputs) {
+    return prove::may_be_rounding(type, {elements[0].data(), elements[1].data()}, largest);
   }
+  double narrow[2], wide[2];
+  for (int side = 0; side < 2; ++side) narrow[side] = decode_float(type, elements[side].data());
+  if (narrow[0] == narrow[1]) return false;  // zeros of different signs
   for (int side = 0; side < 2; ++side) {
     tl::expected<RunResult, Stop> result = run(*modules[side], *wide_inputs);
     if (!result) return true;
@@ -75,7 +62,7 @@ bool ModulePair::may_be_rounding(const Inputs& inputs, const OutputPlace& place,
         result->outputs[static_cast<size_t>(place.device)][static_cast<size_t>(place.output)];
     wide[side] = decode_float(output.type, element_of(output, place.index).data());
   }
-  return is_rounding(narrow, wide);
+  return is_rounding(narrow, wide, largest);
 }
 
 tl::expected<RunResult, Stop> ModulePair::run(const Module& module, const Inputs& inputs) const {

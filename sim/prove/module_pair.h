@@ -34,6 +34,9 @@ class ModulePair {
   std::span<const Shape* const> parameter_shapes() const { return parameter_shapes_; }
   std::span<const Shape* const> output_shapes() const { return output_shapes_; }
 
+  /// Whether either module computes with floats in a way that may round.
+  bool may_round() const { return may_round_; }
+
   /// Whether inputs and outputs take at most `bytes`, and half of what a run may take.
   bool fits(int64_t bytes) const;
 
@@ -61,6 +64,7 @@ class ModulePair {
   const Module& before_;
   const Module& after_;
   const EquivalenceOptions& options_;
+  const bool may_round_;
   std::vector<const Shape*> parameter_shapes_;
   std::vector<const Shape*> output_shapes_;
 };

@@ -179,16 +179,116 @@ double converted(double value, ElementType source, ElementType target) {
   return decode_float(target, bytes);
 }
 
-bool is_rounding(const double (&values)[2], const double (&wide)[2]) {
+namespace {
+
+ElementType part_of(ElementType complex_type) {
+  return complex_type == ElementType::C64 ? ElementType::F32 : ElementType::F64;
+}
+
+// From 1 to the next number.
+double spacing(ElementType type) {
+  uint64_t bits = 0;
+  encode_float(type, 1, reinterpret_cast<std::byte*>(&bits));
+  ++bits;
+  return decode_float(type, reinterpret_cast<const std::byte*>(&bits)) - 1;
+}
+
+bool has_floats(const Shape* shape) {
+  const std::vector<const Shape*> leaves = leaf_shapes(shape);
+  return std::ranges::any_of(leaves, [](const Shape* leaf) {
+    return leaf->is_array() && (is_float(leaf->element_type()) || is_complex(leaf->element_type()));
+  });
+}
+
+}  // namespace
+
+double larger_magnitude(double so_far, ElementType type, const std::byte* element) {
+  if (is_complex(type)) {
+    const ElementType part = part_of(type);
+    so_far = larger_magnitude(so_far, part, element + info(part).bytes);
+    return larger_magnitude(so_far, part, element);
+  }
+  if (!is_float(type)) return so_far;
+  const double value = std::abs(decode_float(type, element));
+  return std::isfinite(value) ? std::max(so_far, value) : so_far;
+}
+
+double largest_magnitude(const Inputs& inputs) {
+  double largest = 0;
+  for (const std::vector<HostTensor>& device : inputs) {
+    for (const HostTensor& tensor : device) {
+      if (!is_float(tensor.type) && !is_complex(tensor.type)) continue;
+      const int64_t count = tensor.element_count();
+      for (int64_t i = 0; i < count; ++i) {
+        largest = larger_magnitude(largest, tensor.type,
+                                   tensor.data.get() + i * int64_t{info(tensor.type).bytes});
+      }
+    }
+  }
+  return largest;
+}
+
+bool is_rounding(const double (&values)[2], const double (&wide)[2], double largest) {
   if (std::isnan(wide[0]) || std::isnan(wide[1])) return std::isnan(wide[0]) && std::isnan(wide[1]);
   if (wide[0] == wide[1]) return true;
   double apart = std::abs(values[0] - values[1]), wide_apart = std::abs(wide[0] - wide[1]);
   if (!std::isfinite(wide_apart)) return false;
+  if (std::isfinite(apart) && wide_apart <= kLost * largest) return true;
   // One side overflowed, or is NaN: an artefact of the narrow type if the wide ones agree.
   if (!std::isfinite(apart)) {
     return wide_apart <= 1e-6 * std::max(std::abs(wide[0]), std::abs(wide[1]));
   }
   return wide_apart <= 1e-4 * apart;
+}
+
+bool may_be_rounding(ElementType type, const std::byte* const (&elements)[2], double largest) {
+  const int parts = is_complex(type) ? 2 : 1;
+  const ElementType part = is_complex(type) ? part_of(type) : type;
+  const int bytes = info(part).bytes;
+  double values[2][2] = {}, size = 0;
+  for (int side = 0; side < 2; ++side) {
+    for (int i = 0; i < parts; ++i) {
+      values[side][i] = decode_float(part, elements[side] + i * bytes);
+      size = std::max(size, std::abs(values[side][i]));
+    }
+  }
+  // Where there are few bits a few operations round away as much as there is.
+  const double next = spacing(part);
+  const double lost = std::max(kLost, next < 1e-3 ? 64 * next : 8 * next);
+  std::byte sink[8];
+  const bool may_overflow = !encode_float(part, std::pow(largest, 4), sink);
+  bool differs = false;
+  for (int i = 0; i < parts; ++i) {
+    const double a = values[0][i], b = values[1][i];
+    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
+    differs = true;
+    const double apart = std::abs(a - b);
+    const bool is_close =
+        std::isfinite(apart) ? apart <= 1e-3 * size || apart <= lost * largest : may_overflow;
+    if (!is_close) return false;
+  }
+  return differs;  // else they are zeros of different signs
+}
+
+bool may_round(const Module& module) {
+  for (const Computation* computation : module.computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      switch (info(instruction->opcode()).family) {
+        case Family::kElementwise:
+          if (instruction->opcode() == Opcode::kSelect) continue;
+          break;
+        case Family::kReduction:
+        case Family::kContraction:
+        case Family::kCustom:
+        case Family::kRandom:
+          break;
+        default:
+          continue;
+      }
+      if (has_floats(instruction->shape())) return true;
+    }
+  }
+  return false;
 }
 
 std::unique_ptr<Module> widened(const Module& module) { return Widening(module).run(); }

@@ -16,9 +16,29 @@ bool is_widened(ElementType type);
 /// Rounds a value to what a convert from `source` to a widened type `target` keeps of it.
 double converted(double value, ElementType source, ElementType target);
 
+/// What f64 may lose in some thousand operations, as a part of the largest operand.
+inline constexpr double kLost = 1e-12;
+
 /// Whether the difference of two values is the rounding of float arithmetic, given the same values
-/// in wider arithmetic: it shrinks away there, as a real difference does not.
-bool is_rounding(const double (&values)[2], const double (&wide)[2]);
+/// in wider arithmetic: it shrinks away there, as a real difference does not; or it is less than
+/// what the wider arithmetic itself may lose of `largest`, the largest magnitude among the inputs:
+/// (3 + 1e-45) - 3 is 0 and (3 - 3) + 1e-45 is not, in f64 too.
+bool is_rounding(const double (&values)[2], const double (&wide)[2], double largest);
+
+/// The same where there is no wider arithmetic to ask: two elements of a float or complex type may
+/// differ by rounding if they are close for the type, beside each other or beside the largest
+/// input; and where one is no finite number if the inputs are so large that four of them multiplied
+/// overflow.
+bool may_be_rounding(ElementType type, const std::byte* const (&elements)[2], double largest);
+
+/// Whether a module computes with floats or complex numbers in a way that may round. Where neither
+/// of two modules does, no difference is rounding.
+bool may_round(const Module& module);
+
+/// The largest magnitude among all finite float elements; 0 where there are none.
+double largest_magnitude(const Inputs& inputs);
+/// The larger of `so_far` and the magnitude of a finite float element.
+double larger_magnitude(double so_far, ElementType type, const std::byte* element);
 
 /// A copy of the module that computes in f64 what it computed in f32, bf16 or f16. A convert to one
 /// of these still rounds to it: it says so. Null where the module looks at the bits of floats, uses

@@ -101,19 +101,26 @@ std::string Refuter::origin(Handle tensor, int64_t index) const {
 // evaluated in wider arithmetic, or can't be.
 bool Refuter::may_be_rounding(Handle before, Handle after, int64_t index,
                               const SparseInputs& inputs, const ElementBytes (&values)[2]) {
-  ElementType type = terms_.node(before).type;
-  if (!is_float(type)) return false;
+  const ElementType type = terms_.node(before).type;
+  if (!pair_.may_round() || (!is_float(type) && !is_complex(type))) return false;
+  double largest = 0;
+  for (const auto& [input, bytes] : inputs) {
+    const Shape* shape = pair_.parameter_shapes()[static_cast<size_t>(input.parameter)];
+    largest = larger_magnitude(largest, shape->element_type(), bytes.data());
+  }
+  if (!is_widened(type)) {
+    return prove::may_be_rounding(type, {values[0].data(), values[1].data()}, largest);
+  }
   double narrow[2], wide[2];
   Demand demand(terms_, evaluator_, true);
   for (int side = 0; side < 2; ++side) {
     narrow[side] = decode_float(type, values[side].data());
-    std::optional<ElementBytes> value =
-        is_widened(type) ? demand.value(side == 0 ? before : after, index, inputs) : std::nullopt;
+    std::optional<ElementBytes> value = demand.value(side == 0 ? before : after, index, inputs);
     if (!value) return true;
     std::memcpy(&wide[side], value->data(), sizeof(double));
   }
   if (narrow[0] == narrow[1]) return false;  // zeros of different signs
-  return is_rounding(narrow, wide);
+  return is_rounding(narrow, wide, largest);
 }
 
 Counterexample Refuter::describe(const OutputPlace& place) const {

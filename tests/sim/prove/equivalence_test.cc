@@ -5,10 +5,12 @@
 #include <fmt/format.h>
 
 #include <fstream>
+#include <limits>
 #include <sstream>
 
 #include "ir/text/parser.h"
 #include "passes/pipeline.h"
+#include "sim/prove/precision.h"
 #include "tests/passes/run_passes.h"
 #include "tests/paths.h"
 
@@ -509,6 +511,16 @@ TEST_CASE("bytes that are no truth values are not understood") {
         middle);
   };
   CHECK(verdict(module("q"), module("r")) != "proved");
+}
+
+TEST_CASE("rounding: what f64 loses beside a large input is no refutation") {
+  const double values[] = {0, 0x1p-149}, apart[] = {0, 1};
+  CHECK(prove::is_rounding(values, values, 4));
+  CHECK_FALSE(prove::is_rounding(values, values, 0x1p-149));
+  CHECK_FALSE(prove::is_rounding(apart, apart, 1e6));
+  // A difference of an infinity is none that is lost.
+  const double infinite[] = {0, std::numeric_limits<double>::infinity()};
+  CHECK_FALSE(prove::is_rounding(infinite, infinite, 1e300));
 }
 
 TEST_CASE("rounding: an infinity is none, and neither is what is far apart in wider arithmetic") {
