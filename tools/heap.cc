@@ -3,9 +3,7 @@
 #include <mimalloc.h>
 #include <sys/mman.h>
 
-#include <cstddef>
 #include <cstdint>
-#include <new>
 
 namespace {
 
@@ -20,19 +18,4 @@ namespace {
   mi_free(block);
 }
 
-void* given(void* block) {
-  if (!block) throw std::bad_alloc();
-  return block;
-}
-
 }  // namespace
-
-// Debian's mimalloc is C, whose operator new can't throw and aborts instead.
-void* operator new(std::size_t size) { return given(mi_malloc(size)); }
-void* operator new[](std::size_t size) { return given(mi_malloc(size)); }
-void* operator new(std::size_t size, std::align_val_t alignment) {
-  return given(mi_malloc_aligned(size, static_cast<std::size_t>(alignment)));
-}
-void* operator new[](std::size_t size, std::align_val_t alignment) {
-  return given(mi_malloc_aligned(size, static_cast<std::size_t>(alignment)));
-}
