@@ -11,6 +11,7 @@
 
 #include "passes/channels.h"
 #include "passes/pass.h"
+#include "passes/report.h"
 
 namespace minihlo {
 namespace {
@@ -25,8 +26,7 @@ class ChannelIds : public Pass {
     for (const std::vector<Instruction*>& group : channel_groups(module)) {
       if (taken.insert(group[0]->get(attr::channel_id)).second) continue;
       for (Instruction* one : group) {
-        context.report({kName, std::string(one->parent()->name()), std::string(one->name()),
-                        one->opcode(), true, std::string(one->name()), ""});
+        Reporter(context, kName).rewritten(*one, *one);
         one->set(attr::channel_id, next);
       }
       ++next;

@@ -41,6 +41,8 @@
 
 #include "ir/async_pairs.h"
 #include "passes/computations.h"
+#include "passes/keep_attributes.h"
+#include "passes/report.h"
 #include "passes/ring/decomposition.h"
 #include "passes/ring/options.h"
 
@@ -363,13 +365,11 @@ class Run {
     }
     emitted.belong_to(replaced);
     emitted.belong_to(other);
-    take_attributes(replaced, result);
+    keep_common_attributes(replaced, result);
   }
 
   void report(const Instruction& collective, const Instruction* result, std::string reason) {
-    context_.report({kName, std::string(collective.parent()->name()),
-                     std::string(collective.name()), collective.opcode(), result != nullptr,
-                     result ? std::string(result->name()) : "", std::move(reason)});
+    Reporter(context_, kName).report(collective, result ? result->name() : "", std::move(reason));
   }
 
   Module& module_;

@@ -38,6 +38,7 @@
 #include "passes/permute_to_gather/permute_table.h"
 #include "passes/permute_to_gather/platforms.h"
 #include "passes/permute_to_gather/predicate.h"
+#include "passes/report.h"
 
 namespace minihlo {
 namespace {
@@ -127,8 +128,7 @@ class Run {
       if (!fault) return tl::make_unexpected(std::move(fault.error()));
       auto lowering = plan(*at, uses, *fault);
       if (!lowering) {
-        context_.report({kName, std::string(computation->name()), std::string(at->name()),
-                         at->opcode(), false, "", std::move(lowering.error())});
+        Reporter(context_, kName).left_alone(*at, std::move(lowering.error()));
       } else if (at->opcode() == Opcode::kCollectivePermuteStart) {
         start_pair(rewriter, at, *std::move(lowering));
       } else {
@@ -319,21 +319,15 @@ class Run {
   // The groups in the module's storage; those of the permute before where they are the same.
   const DeviceGroups* device_groups(const PermuteTable& table) {
     if (last_groups_ && table.groups == last_listed_) return last_groups_;
-    Arena& arena = module_.arena();
-    std::vector<std::span<const int64_t>> lists;
     for (const std::vector<int64_t>& group : table.groups) {
-      lists.push_back(arena.copy(group));
       numbers_ += static_cast<int64_t>(group.size());
     }
-    DeviceGroups* groups = arena.make<DeviceGroups>();
-    groups->lists = arena.copy(lists);
     last_listed_ = table.groups;
-    return last_groups_ = groups;
+    return last_groups_ = keep_groups(module_, table.groups);
   }
 
   void report(const Instruction& permute, const Instruction& result) {
-    context_.report({kName, std::string(permute.parent()->name()), std::string(permute.name()),
-                     permute.opcode(), true, std::string(result.name()), ""});
+    Reporter(context_, kName).rewritten(permute, result);
   }
 
   template <class Text>

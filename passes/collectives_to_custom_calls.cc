@@ -15,6 +15,7 @@
 #include "ir/rewriter.h"
 #include "ir/semantics/wrapped_collectives.h"
 #include "passes/pass.h"
+#include "passes/report.h"
 
 namespace minihlo {
 namespace {
@@ -28,8 +29,7 @@ class CollectivesToCustomCalls : public Pass {
       Rewriter rewriter(computation);
       while (Instruction* at = rewriter.next()) {
         if (is_start(at->opcode())) {
-          context.report({kName, std::string(computation->name()), std::string(at->name()),
-                          at->opcode(), false, "", "it is the start of asynchronous work"});
+          Reporter(context, kName).left_alone(*at, "it is the start of asynchronous work");
           continue;
         }
         if (auto wrapped = wrapped_collective(*at)) wrap(rewriter, *at, *wrapped, context);
@@ -64,8 +64,7 @@ class CollectivesToCustomCalls : public Pass {
         rewriter.emit(Opcode::kCustomCall, at.name(), at.shape(), at.operands(), attributes);
     rewriter.replace(&at, by);
     by->set_name(at.name());
-    context.report({kName, std::string(at.parent()->name()), std::string(at.name()), at.opcode(),
-                    true, std::string(by->name()), ""});
+    Reporter(context, kName).rewritten(at, *by);
   }
 };
 

@@ -120,13 +120,6 @@ int64_t copied_size(const Computation& from) {
   return size;
 }
 
-Computation* copy_computation(const Computation& from, std::string_view base) {
-  Fusions fusions;
-  Computation* made = copy_but_for_fusions(from, base, fusions);
-  copy_bodies(std::move(fusions));
-  return made;
-}
-
 Computation* binary_computation(Module& module, Opcode opcode, ElementType type,
                                 std::string_view base) {
   Computation* made = new_computation(module, base);
@@ -155,15 +148,19 @@ std::optional<Opcode> reducer_opcode(const Computation& reducer) {
   return root->opcode();
 }
 
-void order_callees_first(Module& module) {
+namespace {
+
+// Nodes that are numbered by their place in the list, each behind those that `each_before` calls
+// its visitor with, the last visited first where there is a choice.
+template <class Node, class EachBefore>
+std::vector<Node*> ordered(std::span<Node* const> nodes, const EachBefore& each_before) {
   enum class Mark : uint8_t { kNew, kOpen, kPlaced };
-  std::span<Computation* const> all = module.computations();
-  std::vector<Mark> marks(all.size(), Mark::kNew);
-  std::vector<Computation*> order;
-  for (Computation* computation : all) {
-    std::vector<Computation*> stack = {computation};
+  std::vector<Mark> marks(nodes.size(), Mark::kNew);
+  std::vector<Node*> order, stack;
+  for (Node* node : nodes) {
+    stack.push_back(node);
     while (!stack.empty()) {
-      Computation* top = stack.back();
+      Node* top = stack.back();
       Mark& mark = marks[top->number()];
       if (mark != Mark::kNew) {
         if (mark == Mark::kOpen) order.push_back(top);
@@ -172,43 +169,34 @@ void order_callees_first(Module& module) {
         continue;
       }
       mark = Mark::kOpen;
-      for (const Instruction* instruction : top->instructions()) {
-        for (Computation* callee : instruction->called_computations()) {
-          if (marks[callee->number()] == Mark::kNew) stack.push_back(callee);
-        }
-      }
+      each_before(*top, [&](Node* before) {
+        if (marks[before->number()] == Mark::kNew) stack.push_back(before);
+      });
     }
   }
-  module.order_computations(order);
+  return order;
+}
+
+}  // namespace
+
+void order_callees_first(Module& module) {
+  module.order_computations(
+      ordered(module.computations(), [](const Computation& computation, const auto& visit) {
+        for (const Instruction* instruction : computation.instructions()) {
+          for (Computation* callee : instruction->called_computations()) visit(callee);
+        }
+      }));
 }
 
 void order_operands_first(Computation& computation) {
-  enum class Mark : uint8_t { kNew, kOpen, kPlaced };
-  std::vector<Mark> marks(computation.size(), Mark::kNew);
-  std::vector<Instruction*> order, stack;
-  for (Instruction* instruction : computation.instructions()) {
-    stack.push_back(instruction);
-    while (!stack.empty()) {
-      Instruction* top = stack.back();
-      Mark& mark = marks[top->number()];
-      if (mark != Mark::kNew) {
-        if (mark == Mark::kOpen) order.push_back(top);
-        mark = Mark::kPlaced;
-        stack.pop_back();
-        continue;
-      }
-      mark = Mark::kOpen;
-      auto need = [&](std::span<Instruction* const> before) {
-        // The last one pushed is the first one placed.
-        for (size_t i = before.size(); i-- > 0;) {
-          if (marks[before[i]->number()] == Mark::kNew) stack.push_back(before[i]);
-        }
-      };
-      need(top->get(attr::control_predecessors));
-      need(top->operands());
-    }
-  }
-  computation.set_instructions(std::move(order));
+  computation.set_instructions(
+      ordered(computation.instructions(), [](const Instruction& instruction, const auto& visit) {
+        auto visit_back = [&](std::span<Instruction* const> before) {
+          for (size_t i = before.size(); i-- > 0;) visit(before[i]);
+        };
+        visit_back(instruction.get(attr::control_predecessors));
+        visit_back(instruction.operands());
+      }));
 }
 
 std::vector<bool> asynchronous_computations(const Module& module) {

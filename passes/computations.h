@@ -27,9 +27,6 @@ Instruction* copy_into(Rewriter& rewriter, const Computation& from,
 /// How many instructions copy_into() makes at most, in bodies of fusions too.
 int64_t copied_size(const Computation& from);
 
-/// A computation with a copy of every instruction of `from`, parameters too.
-Computation* copy_computation(const Computation& from, std::string_view base);
-
 /// A scalar computation of two parameters, `opcode` of them: a reducer.
 Computation* binary_computation(Module& module, Opcode opcode, ElementType type,
                                 std::string_view base);

@@ -33,6 +33,7 @@
 #include "passes/effects.h"
 #include "passes/fused.h"
 #include "passes/pass.h"
+#include "passes/report.h"
 
 namespace minihlo {
 namespace {
@@ -187,9 +188,7 @@ class Run {
       if (is_new) continue;
       if (is_collective) {
         std::string reason = obstacle(*at, *found->second);
-        context_.report({kName, std::string(computation->name()), std::string(at->name()),
-                         at->opcode(), reason.empty(),
-                         reason.empty() ? std::string(found->second->name()) : "", reason});
+        Reporter(context_, kName).report(*at, found->second->name(), reason);
         if (!reason.empty()) continue;
       }
       if (at->has(attr::control_predecessors)) continue;

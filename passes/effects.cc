@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/async_pairs.h"
+#include "ir/semantics/collective_forms.h"
 
 namespace minihlo {
 namespace {
@@ -67,16 +68,7 @@ bool has_own_effect(const Instruction& instruction, bool is_partitioned) {
 }
 
 bool is_exchange(const Instruction& instruction) {
-  switch (instruction.opcode()) {
-    case Opcode::kAllGatherStart:
-    case Opcode::kAllReduceStart:
-    case Opcode::kCollectivePermuteStart:
-    case Opcode::kSend:
-    case Opcode::kRecv:
-      return true;
-    default:
-      return info(instruction.opcode()).family == Family::kCollective;
-  }
+  return is_collective(instruction.opcode()) || instruction.opcode() == Opcode::kSend;
 }
 
 Effects::Effects(const Module& module, bool is_partitioned)

@@ -22,6 +22,7 @@
 #include "passes/computations.h"
 #include "passes/fused.h"
 #include "passes/pass.h"
+#include "passes/report.h"
 #include "passes/splice.h"
 
 namespace minihlo {
@@ -65,8 +66,7 @@ class Run {
         replace_by(rewriter, at, spliced);
         result = spliced.root->name();
       }
-      context_.report({kName, std::string(computation->name()), std::string(at->name()),
-                       at->opcode(), reason.empty(), result, reason});
+      Reporter(context_, kName).report(*at, result, reason);
     }
     rewriter.finish();
   }

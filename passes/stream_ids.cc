@@ -15,8 +15,10 @@
 #include <fmt/format.h>
 
 #include "ir/rewriter.h"
-#include "ir/semantics/collective_forms.h"
+#include "passes/computations.h"
+#include "passes/effects.h"
 #include "passes/pass.h"
+#include "passes/report.h"
 
 namespace minihlo {
 namespace {
@@ -26,14 +28,11 @@ constexpr std::string_view kAttribute = "stream_id";
 constexpr int64_t kMaxStreams = 64;  // what is kept an instruction grows with them
 
 // Whether an instruction exchanges data itself, or by what it starts.
-bool is_exchange(const Instruction& instruction) {
-  if (instruction.opcode() == Opcode::kAsyncStart) {
-    for (const Computation* called : instruction.called_computations()) {
-      if (is_collective(called->root()->opcode())) return true;
-    }
-    return false;
-  }
-  return is_collective(instruction.opcode()) || instruction.opcode() == Opcode::kSend;
+bool has_stream(const Instruction& instruction) {
+  if (instruction.opcode() != Opcode::kAsyncStart) return is_exchange(instruction);
+  return std::ranges::any_of(instruction.called_computations(), [](const Computation* called) {
+    return is_exchange(*called->root());
+  });
 }
 
 class StreamIds : public Pass {
@@ -45,15 +44,7 @@ class StreamIds : public Pass {
       return tl::unexpected(fmt::format("there may be at most {} streams", kMaxStreams));
     }
     // What asynchronous computations do is on the stream of what starts them.
-    std::vector<bool> is_asynchronous(module.computations().size());
-    for (const Computation* computation : module.computations()) {
-      for (const Instruction* instruction : computation->instructions()) {
-        if (instruction->opcode() != Opcode::kAsyncStart) continue;
-        for (const Computation* called : instruction->called_computations()) {
-          is_asynchronous[called->number()] = true;
-        }
-      }
-    }
+    const std::vector<bool> is_asynchronous = asynchronous_computations(module);
     for (Computation* computation : module.computations()) {
       if (is_asynchronous[computation->number()]) continue;
       std::vector<int64_t> stream_of = assign(*computation);
@@ -63,8 +54,7 @@ class StreamIds : public Pass {
         const int64_t stream = stream_of[instruction->number()];
         if (stream < 0) continue;
         set_stream(module, *instruction, stream);
-        context.report({kName, std::string(computation->name()), std::string(instruction->name()),
-                        instruction->opcode(), true, std::string(instruction->name()), ""});
+        Reporter(context, kName).rewritten(*instruction, *instruction);
       }
     }
     return {};
@@ -91,7 +81,7 @@ class StreamIds : public Pass {
         const int64_t* its = &reached[before.number() * streams_];
         for (size_t s = 0; s < streams_; ++s) own[s] = std::max(own[s], its[s]);
       });
-      if (!is_exchange(*instruction)) continue;
+      if (!has_stream(*instruction)) continue;
       size_t chosen = SIZE_MAX;
       for (size_t s = 0; s < streams_; ++s) {
         if (length[s] == 0 || own[s] != length[s]) continue;

@@ -26,6 +26,7 @@
 #include "passes/keep_attributes.h"
 #include "passes/loops/trip_count.h"
 #include "passes/pass.h"
+#include "passes/report.h"
 #include "passes/splice.h"
 
 namespace minihlo {
@@ -88,8 +89,7 @@ class Run {
                                           : unroll_by_factor(rewriter, at, trips))
                      ->name();
       }
-      context_.report({kName, std::string(computation->name()), std::string(at->name()),
-                       at->opcode(), reason.empty(), result, reason});
+      Reporter(context_, kName).report(*at, result, reason);
     }
     rewriter.finish();
   }

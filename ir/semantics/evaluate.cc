@@ -1,11 +1,11 @@
 #include "ir/semantics/evaluate.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "ir/literal.h"
 #include "ir/numbers.h"
 #include "ir/row_major.h"
-#include "ir/semantics/elementwise.h"
 #include "ir/semantics/movement.h"
 
 namespace minihlo {
@@ -22,22 +22,10 @@ std::optional<ElementBytesList> room(const Shape* shape, int64_t max_bytes) {
 }
 
 std::optional<ElementBytesList> iota(const Instruction& instruction, int64_t max_bytes) {
-  const Shape* shape = instruction.shape();
-  auto result = room(shape, max_bytes);
-  const ElementType types[] = {ElementType::S64};
-  auto convert =
-      elementwise_op(ElementwiseSignature{Opcode::kConvert, types, shape->element_type(), {}});
-  if (!result || !convert) return std::nullopt;
-  const int64_t dimension = instruction.get(attr::iota_dimension);
-  int64_t inner = 1;
-  for (int64_t i = dimension + 1; i < shape->rank(); ++i) inner *= shape->dim(i);
-  std::vector<int64_t> indices(static_cast<size_t>(shape->element_count()));
-  for (size_t i = 0; i < indices.size(); ++i) {
-    indices[i] = static_cast<int64_t>(i) / inner % shape->dim(dimension);
-  }
-  const auto* operand = reinterpret_cast<const std::byte*>(indices.data());
-  const int64_t step = 1;
-  (*convert)(shape->element_count(), &operand, &step, result->data());
+  auto result = room(instruction.shape(), max_bytes);
+  auto op = iota_op(instruction);
+  if (!result || !op) return std::nullopt;
+  fill_iota(instruction, *op, 0, instruction.shape()->element_count(), result->data());
   return result;
 }
 
@@ -105,6 +93,32 @@ std::optional<ElementBytesList> literal_bytes(const Literal& literal, int64_t ma
                 literal.bytes.data() + (literal.form == Literal::Form::kSplat ? 0 : at), width);
   }
   return result;
+}
+
+tl::expected<ElementwiseOp, std::string> iota_op(const Instruction& iota) {
+  const ElementType from[] = {ElementType::S64};
+  return elementwise_op(
+      ElementwiseSignature{Opcode::kConvert, from, iota.shape()->element_type(), {}});
+}
+
+void fill_iota(const Instruction& iota, const ElementwiseOp& op, int64_t begin, int64_t end,
+               std::byte* to) {
+  constexpr int64_t kBlock = 256;
+  const Shape* shape = iota.shape();
+  const int64_t dimension = iota.get(attr::iota_dimension);
+  const int64_t extent = shape->dim(dimension);
+  const int64_t width = info(shape->element_type()).bytes;
+  // Each index is repeated `inner` times; the whole row repeats for the dimensions before it.
+  int64_t inner = 1;
+  for (int64_t i = dimension + 1; i < shape->rank(); ++i) inner *= shape->dim(i);
+  int64_t values[kBlock];
+  for (int64_t at = begin; at < end; at += kBlock) {
+    const int64_t size = std::min(kBlock, end - at);
+    for (int64_t i = 0; i < size; ++i) values[i] = (at + i) / inner % extent;
+    const auto* operand = reinterpret_cast<const std::byte*>(values);
+    const int64_t step = 1;
+    op(size, &operand, &step, to + (at - begin) * width);
+  }
 }
 
 bool can_evaluate(const Instruction& instruction) {

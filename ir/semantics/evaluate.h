@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ir/instruction.h"
+#include "ir/semantics/elementwise.h"
 
 namespace minihlo {
 
@@ -18,6 +19,12 @@ using ElementBytesList = std::vector<std::byte>;
 /// All elements of a constant's value; nothing where it is elided or no array, or takes more than
 /// `max_bytes`.
 std::optional<ElementBytesList> literal_bytes(const Literal& literal, int64_t max_bytes);
+
+/// Elements [begin, end) of an iota, by its operation from s64 (iota_op) to its type.
+void fill_iota(const Instruction& iota, const ElementwiseOp& op, int64_t begin, int64_t end,
+               std::byte* to);
+/// The conversion for it, or why there is none.
+tl::expected<ElementwiseOp, std::string> iota_op(const Instruction& iota);
 
 /// Whether evaluate() knows the opcode: constant, iota, get-dimension-size, elementwise opcodes and
 /// movement.

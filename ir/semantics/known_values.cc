@@ -170,15 +170,4 @@ std::optional<int64_t> KnownValues::integer(const Instruction& instruction, int6
   return fits ? std::optional(value) : std::nullopt;
 }
 
-std::optional<std::vector<int64_t>> KnownValues::integers(const Instruction& scalar) {
-  if (!scalar.shape()->is_scalar()) return std::nullopt;
-  std::vector<int64_t> result;
-  for (int64_t device = 0; device < mesh_.device_count(); ++device) {
-    auto value = integer(scalar, device);
-    if (!value) return std::nullopt;
-    result.push_back(*value);
-  }
-  return result;
-}
-
 }  // namespace minihlo

@@ -27,16 +27,12 @@ class KnownValues {
  public:
   KnownValues(const Module& module, const Mesh& mesh);
 
-  /// Whether the value of an array is known on every device.
-  bool is_known(const Instruction& instruction) { return known(instruction) != nullptr; }
-  /// Whether it is known, and the same on all devices.
+  /// Whether the value of an array is known, and the same on all devices.
   bool is_uniform(const Instruction& instruction);
-  /// The elements on a device, as a Literal stores them.
+  /// The elements on a device, as a Literal stores them; known on one device is known on all.
   std::optional<std::span<const std::byte>> bytes(const Instruction& instruction, int64_t device);
   /// Element `index` of an integer or pred array on a device; nothing also where it does not fit.
   std::optional<int64_t> integer(const Instruction& instruction, int64_t device, int64_t index = 0);
-  /// The value of an integer or pred scalar on each device.
-  std::optional<std::vector<int64_t>> integers(const Instruction& scalar);
 
  private:
   struct Known {

@@ -11,6 +11,8 @@
 #include "passes/channels.h"
 #include "passes/computations.h"
 #include "passes/emitter.h"
+#include "passes/keep_attributes.h"
+#include "passes/report.h"
 
 namespace minihlo {
 namespace {
@@ -20,15 +22,14 @@ constexpr OptionInfo kOptions[] = {
     {"count", "256", "", 1, "how many operands a merged collective may have"},
 };
 
-// What of a common attribute belongs to a value and not to the operation that makes it.
-bool belongs_to_value(AttributeId id) {
-  return id != AttributeId::control_predecessors && id != AttributeId::backend_config;
-}
-
 class Combining {
  public:
   Combining(Module& module, PassContext& context, const CombinerOptions& options)
-      : module_(module), context_(context), options_(options), shared_(module) {}
+      : module_(module),
+        context_(context),
+        options_(options),
+        shared_(module),
+        reporter_(context, options.pass) {}
 
   tl::expected<void, std::string> run() {
     auto mesh = make_mesh(context_.replica_count(module_), context_.num_partitions(module_));
@@ -44,12 +45,6 @@ class Combining {
     int64_t depth;
     std::string key;
   };
-
-  void report(const Instruction& collective, std::string reason, std::string_view result = {}) {
-    context_.report({options_.pass, std::string(collective.parent()->name()),
-                     std::string(collective.name()), collective.opcode(), !result.empty(),
-                     std::string(result), std::move(reason)});
-  }
 
   // Why it can't be merged with any, or nothing.
   std::string obstacle(const Instruction& collective) const {
@@ -115,7 +110,7 @@ class Combining {
       std::string key = reason.empty() ? key_of(*instruction) : "";
       if (reason.empty() && key.empty()) reason = "its groups are not those of the mesh";
       if (!reason.empty()) {
-        report(*instruction, std::move(reason));
+        reporter_.left_alone(*instruction, std::move(reason));
         continue;
       }
       result.push_back({instruction, own, std::move(key)});
@@ -154,7 +149,8 @@ class Combining {
     }
     for (const std::vector<Instruction*>& set : sets) {
       if (set.size() == 1) {
-        report(*set[0], "there is none that it can be merged with within the thresholds");
+        reporter_.left_alone(*set[0],
+                             "there is none that it can be merged with within the thresholds");
       }
     }
     std::erase_if(sets, [](const auto& set) { return set.size() < 2; });
@@ -191,17 +187,7 @@ class Combining {
     }
     Instruction* merged =
         emit.make(options_.opcode, operands, attributes, rewriter.shapes().tuple(shapes));
-    std::vector<Instruction*> before;
-    for (const Instruction* one : set) {
-      std::span<Instruction* const> own = one->get(attr::control_predecessors);
-      before.insert(before.end(), own.begin(), own.end());
-    }
-    std::ranges::sort(before);
-    before.erase(std::unique(before.begin(), before.end()), before.end());
-    std::ranges::sort(before, {}, [](const Instruction* one) { return one->number(); });
-    if (!before.empty()) {
-      merged->set(attr::control_predecessors, rewriter.arena().copy(before));
-    }
+    keep_control_predecessors(set, merged);
     int64_t index = 0;
     for (Instruction* one : set) {
       std::vector<Instruction*> elements;
@@ -209,11 +195,8 @@ class Combining {
         elements.push_back(emit.element(merged, index++));
       }
       Instruction* result = one->shape()->is_tuple() ? emit.tuple(elements) : elements[0];
-      for (const AttributeUse& use : common_attributes()) {
-        const Attribute* own = find_attribute(one->attributes(), use.id);
-        if (own && belongs_to_value(use.id)) result->set(*own);
-      }
-      report(*one, "", merged->name());
+      keep_common_attributes(*one, result);
+      reporter_.rewritten(*one, *merged);
       rewriter.replace(one, result);
     }
   }
@@ -222,6 +205,7 @@ class Combining {
   PassContext& context_;
   const CombinerOptions& options_;
   const SharedChannels shared_;
+  Reporter reporter_;
   Mesh mesh_;
 };
 

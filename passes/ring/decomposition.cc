@@ -6,6 +6,8 @@
 #include "ir/async_pairs.h"
 #include "ir/semantics/collective_forms.h"
 #include "passes/computations.h"
+#include "passes/keep_attributes.h"
+#include "passes/report.h"
 
 namespace minihlo {
 namespace {
@@ -22,15 +24,7 @@ class Run {
   void run() {
     const std::vector<Computation*> computations(module_.computations().begin(),
                                                  module_.computations().end());
-    std::vector<bool> is_asynchronous(computations.size());
-    for (const Computation* computation : computations) {
-      for (const Instruction* instruction : computation->instructions()) {
-        if (instruction->opcode() != Opcode::kAsyncStart) continue;
-        for (const Computation* called : instruction->called_computations()) {
-          is_asynchronous[called->number()] = true;
-        }
-      }
-    }
+    const std::vector<bool> is_asynchronous = asynchronous_computations(module_);
     for (size_t i = 0; i < computations.size(); ++i) {
       if (std::ranges::none_of(computations[i]->instructions(), [&](const Instruction* one) {
             return decomposition_.wants(*one);
@@ -129,15 +123,13 @@ class Run {
     Instruction* result = values[0];
     if (done->shape()->is_tuple()) result = emit.make(Opcode::kTuple, values, {}, done->shape());
     emitted.belong_to(*done);
-    take_attributes(*done, result);
+    keep_common_attributes(*done, result);
     rewriter.replace(done, result);
     report(*collective, result, "");
   }
 
   void report(const Instruction& collective, const Instruction* result, std::string reason) {
-    context_.report({pass_, std::string(collective.parent()->name()),
-                     std::string(collective.name()), collective.opcode(), result != nullptr,
-                     result ? std::string(result->name()) : "", std::move(reason)});
+    Reporter(context_, pass_).report(collective, result ? result->name() : "", std::move(reason));
   }
 
   // A start that is gone, and what was emitted for it.
@@ -187,17 +179,6 @@ void EmittedSince::belong_to(const Instruction& original) const {
   }
   for (Computation* made : computation_->module()->computations().subspan(computations_)) {
     for (Instruction* instruction : made->instructions()) take_metadata(instruction);
-  }
-}
-
-void take_attributes(const Instruction& original, Instruction* value) {
-  for (const AttributeUse& use : common_attributes()) {
-    if (use.id == AttributeId::control_predecessors || use.id == AttributeId::backend_config) {
-      continue;
-    }
-    if (const Attribute* attribute = find_attribute(original.attributes(), use.id)) {
-      value->set(*attribute);
-    }
   }
 }
 

@@ -43,10 +43,6 @@ class EmittedSince {
   size_t computations_;
 };
 
-/// Gives the value that takes an instruction's place its attributes that any opcode takes, but for
-/// control predecessors and backend_config.
-void take_attributes(const Instruction& original, Instruction* value);
-
 /// Runs a decomposition over all computations but those that asynchronous work runs, and puts the
 /// computations in order. A result has the shape and the attributes of the collective, or of its
 /// done.

@@ -39,8 +39,8 @@ tl::expected<std::vector<int64_t>, std::string> sliced_shards(const Instruction&
                                                               const Shards& shards,
                                                               KnownValues& known, const Mesh& mesh);
 
-/// Whether every result of an all-gather (or its start) is as long as one operand from each member of
-/// a group. A mesh that is not the one that the module was made for shows here.
+/// Whether every result of an all-gather (or its start) is as long as one operand from each member
+/// of a group. A mesh that is not the one that the module was made for shows here.
 bool gathers_one_shard_each(const Instruction& gather, const CollectiveGroups& groups);
 
 /// The members of each device's group whose places are given, as devices. Requires groups that

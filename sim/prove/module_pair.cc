@@ -47,9 +47,14 @@ bool ModulePair::may_be_rounding(const Inputs& inputs, const OutputPlace& place,
   const ElementBytes elements[2] = {element_of(*outputs[0], place.index),
                                     element_of(*outputs[1], place.index)};
   const double largest = largest_magnitude(inputs);
-  std::unique_ptr<Module> modules[2] = {widened(before_), widened(after_)};
-  std::optional<Inputs> wide_inputs = widened(inputs);
-  if (!is_widened(type) || !modules[0] || !modules[1] || !wide_inputs) {
+  std::unique_ptr<Module> modules[2];
+  std::optional<Inputs> wide_inputs;
+  if (is_widened(type)) {
+    modules[0] = widened(before_);
+    modules[1] = widened(after_);
+    wide_inputs = widened(inputs);
+  }
+  if (!modules[0] || !modules[1] || !wide_inputs) {
     return prove::may_be_rounding(type, {elements[0].data(), elements[1].data()}, largest);
   }
   double narrow[2], wide[2];

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "ir/semantics/groups.h"
+#include "tests/passes/partial_permutations.h"
 #include "tests/passes/random_groups.h"
 #include "tests/passes/run_passes.h"
 #include "tests/passes/same_outputs.h"
@@ -16,26 +17,7 @@ using testing::below;
 using testing::Outcome;
 using testing::Random;
 
-using Pairs = std::vector<std::pair<int64_t, int64_t>>;
-
-// Calls `visit` with every partial permutation of `ids` ids.
-void each_partial_permutation(int64_t ids, const std::function<void(const Pairs&)>& visit) {
-  Pairs pairs;
-  std::vector<bool> taken(static_cast<size_t>(ids));
-  std::function<void(int64_t)> extend = [&](int64_t source) {
-    if (source == ids) return visit(pairs);
-    extend(source + 1);
-    for (int64_t target = 0; target < ids; ++target) {
-      if (taken[static_cast<size_t>(target)]) continue;
-      taken[static_cast<size_t>(target)] = true;
-      pairs.push_back({source, target});
-      extend(source + 1);
-      pairs.pop_back();
-      taken[static_cast<size_t>(target)] = false;
-    }
-  };
-  extend(0);
-}
+using Pairs = std::vector<SourceTarget>;
 
 std::string pairs_text(const Pairs& pairs) {
   std::string text;
@@ -65,7 +47,7 @@ bool has_cycle(const PairList& pairs, const std::function<int64_t(size_t)>& sour
 
 bool has_cycle(const Pairs& pairs) {
   return has_cycle(
-      pairs, [&](size_t i) { return pairs[i].first; }, [&](size_t i) { return pairs[i].second; });
+      pairs, [&](size_t i) { return pairs[i].source; }, [&](size_t i) { return pairs[i].target; });
 }
 
 void check_no_cycles(const std::string& text) {
@@ -112,7 +94,7 @@ void check(const Mesh& mesh, bool partitions, const Pairs& pairs) {
     REQUIRE(outcome.all_rewritten() == (has_cycle(pairs) || (send_recv && !pairs.empty())));
     const bool permutes = outcome.text.find("collective-permute") != std::string::npos;
     REQUIRE(permutes == (pairs.empty() || (!send_recv && !std::ranges::all_of(pairs, [](auto pair) {
-                           return pair.first == pair.second;
+                           return pair.source == pair.target;
                          }))));
     check_no_cycles(outcome.text);
   }
@@ -120,7 +102,7 @@ void check(const Mesh& mesh, bool partitions, const Pairs& pairs) {
 
 TEST_CASE("permute decompose: every partial permutation of up to 3 ids") {
   for (int64_t ids = 1; ids <= 3; ++ids) {
-    each_partial_permutation(ids, [&](const Pairs& pairs) {
+    testing::each_partial_permutation(ids, [&](const Pairs& pairs) {
       check({ids, 1}, false, pairs);
       check({1, ids}, true, pairs);
     });

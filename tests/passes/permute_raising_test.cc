@@ -9,6 +9,7 @@
 #include "ir/diagnostics.h"
 #include "passes/pipeline.h"
 #include "sim/prove/equivalence.h"
+#include "tests/passes/partial_permutations.h"
 #include "tests/passes/run_passes.h"
 #include "tests/passes/same_modules.h"
 
@@ -96,28 +97,10 @@ class RoundTrip {
   Pipeline raise_ = pipeline(kRaise);
 };
 
-void each_partial_permutation(int64_t ids, const std::function<void(const Pairs&)>& visit) {
-  Pairs pairs;
-  std::vector<bool> taken(static_cast<size_t>(ids));
-  std::function<void(int64_t)> extend = [&](int64_t target) {
-    if (target == ids) return visit(pairs);
-    extend(target + 1);
-    for (int64_t source = 0; source < ids; ++source) {
-      if (taken[static_cast<size_t>(source)]) continue;
-      taken[static_cast<size_t>(source)] = true;
-      pairs.push_back({source, target});
-      extend(target + 1);
-      pairs.pop_back();
-      taken[static_cast<size_t>(source)] = false;
-    }
-  };
-  extend(0);
-}
-
 TEST_CASE("permute raising: every partial permutation of up to 5 ids comes back") {
   RoundTrip trip;
   for (int64_t ids = 1; ids <= 5; ++ids) {
-    each_partial_permutation(ids, [&](const Pairs& pairs) {
+    testing::each_partial_permutation(ids, [&](const Pairs& pairs) {
       trip.run({ids, 1}, false, pairs);
       trip.run({1, ids}, true, pairs);
     });
@@ -128,10 +111,10 @@ TEST_CASE("permute raising: every partial permutation of up to 5 ids comes back"
 TEST_CASE("permute raising: replicas and partitions together") {
   RoundTrip trip;
   for (auto [replicas, partitions] : {std::pair{2, 3}, {3, 2}, {1, 3}, {3, 1}}) {
-    each_partial_permutation(replicas, [&](const Pairs& pairs) {
+    testing::each_partial_permutation(replicas, [&](const Pairs& pairs) {
       trip.run({replicas, partitions}, false, pairs);
     });
-    each_partial_permutation(partitions, [&](const Pairs& pairs) {
+    testing::each_partial_permutation(partitions, [&](const Pairs& pairs) {
       trip.run({replicas, partitions}, true, pairs);
     });
   }

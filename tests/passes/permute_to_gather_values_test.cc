@@ -16,6 +16,7 @@
 #include "passes/pipeline.h"
 #include "sim/prove/equivalence.h"
 #include "sim/run/simulator.h"
+#include "tests/passes/partial_permutations.h"
 #include "tests/passes/run_passes.h"
 
 namespace minihlo {
@@ -307,26 +308,6 @@ class Runner {
   std::unordered_map<std::string, Pipeline> pipelines_;
 };
 
-// Calls `visit` with every partial permutation of `ids` ids: each is the source of at most one pair
-// and the target of at most one.
-void each_partial_permutation(int64_t ids, const std::function<void(const Pairs&)>& visit) {
-  Pairs pairs;
-  std::vector<bool> taken(static_cast<size_t>(ids));
-  std::function<void(int64_t)> extend = [&](int64_t target) {
-    if (target == ids) return visit(pairs);
-    extend(target + 1);
-    for (int64_t source = 0; source < ids; ++source) {
-      if (taken[static_cast<size_t>(source)]) continue;
-      taken[static_cast<size_t>(source)] = true;
-      pairs.push_back({source, target});
-      extend(target + 1);
-      pairs.pop_back();
-      taken[static_cast<size_t>(source)] = false;
-    }
-  };
-  extend(0);
-}
-
 std::vector<Options> every_set() {
   std::vector<Options> sets = {neuron()};
   for (const char* fill : {"zero", "identity"}) {
@@ -345,7 +326,7 @@ std::vector<Options> every_set() {
 
 // The meshes R x 1 and 1 x P of `ids` devices, in the mode that uses them.
 void each_line(int64_t ids, const std::function<void(const Case&)>& visit) {
-  each_partial_permutation(ids, [&](const Pairs& pairs) {
+  testing::each_partial_permutation(ids, [&](const Pairs& pairs) {
     visit({{ids, 1}, false, pairs});
     visit({{1, ids}, true, pairs});
   });
@@ -375,10 +356,10 @@ TEST_CASE("permute to gather: replicas and partitions together, every option") {
   Runner runner;
   const std::vector<Options> sets = every_set();
   // Four flattened ids, of which the first two are also replicas or partitions.
-  each_partial_permutation(4, [&](const Pairs& pairs) {
+  testing::each_partial_permutation(4, [&](const Pairs& pairs) {
     for (bool partitions : {false, true}) runner.run({{2, 2}, partitions, pairs}, sets);
   });
-  each_partial_permutation(3, [&](const Pairs& pairs) {
+  testing::each_partial_permutation(3, [&](const Pairs& pairs) {
     for (bool partitions : {false, true}) {
       runner.run({{2, 3}, partitions, pairs}, sets);
       runner.run({{3, 2}, partitions, pairs}, sets);

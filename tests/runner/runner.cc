@@ -21,6 +21,7 @@
 #include "tests/paths.h"
 #include "tests/runner/rule_file.h"
 #include "tests/runner/test_file.h"
+#include "tools/temporary_folder.h"
 
 namespace minihlo::testing {
 namespace {
@@ -38,25 +39,6 @@ bool write(const fs::path& path, std::string_view text) {
   file.write(text.data(), static_cast<std::streamsize>(text.size()));
   return file.flush().good();
 }
-
-// A folder of its own that goes with the object.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (fs::temp_directory_path() / "minihlo-test-XXXXXX").string();
-    if (mkdtemp(name.data())) path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 struct Outcome {
   int exit_code;

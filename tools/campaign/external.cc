@@ -18,6 +18,7 @@
 #include <fmt/format.h>
 
 #include "tools/shell.h"
+#include "tools/temporary_folder.h"
 
 namespace minihlo::campaign {
 namespace {
@@ -30,25 +31,6 @@ constexpr int64_t kMaxFile = int64_t{1} << 30;
 // Of what it prints: what is looked at, from the end, and what a reason quotes.
 constexpr int64_t kLogTail = 4096;
 constexpr size_t kQuoted = 200;
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::error_code failure;
-    std::string name = (fs::temp_directory_path(failure) / "minihlo-campaign-XXXXXX").string();
-    if (!failure && mkdtemp(name.data())) path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 bool write_file(const fs::path& path, std::string_view text) {
   std::FILE* file = std::fopen(path.c_str(), "wbe");

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "ir/numbers.h"
-#include "ir/semantics/elementwise.h"
+#include "ir/semantics/evaluate.h"
 #include "sim/run/inputs.h"
 #include "sim/run/kernel.h"
 #include "sim/walk.h"
@@ -65,35 +65,21 @@ KernelResult constant_kernel(KernelCall& call) {
 
 KernelResult iota_kernel(KernelCall& call) {
   const Shape* shape = call.instruction.shape();
-  auto dimension = static_cast<size_t>(call.instruction.get(attr::iota_dimension));
-  const ElementType types[] = {ElementType::S64};
-  auto convert =
-      elementwise_op(ElementwiseSignature{Opcode::kConvert, types, shape->element_type(), {}});
-  if (!convert) {
+  auto op = iota_op(call.instruction);
+  if (!op) {
     return tl::unexpected(Stop::unsupported(
-        "iota", fmt::format("{}: {}", instruction_place(call.instruction), convert.error())));
+        "iota", fmt::format("{}: {}", instruction_place(call.instruction), op.error())));
   }
   auto result = call.allocate(shape);
   if (!result) return tl::unexpected(std::move(result.error()));
   call.results.push_back(*result);
-  // Each index is repeated `inner` times; the whole row repeats for the dimensions before it.
-  int64_t extent = shape->dim(static_cast<int64_t>(dimension));
-  int64_t inner = 1;
-  for (size_t i = dimension + 1; i < shape->dims().size(); ++i) inner *= shape->dims()[i];
-  int64_t width = info(shape->element_type()).bytes;
+  const int64_t width = info(shape->element_type()).bytes;
   std::byte* to = result->mutable_data();
-  call.add(shape->element_count(), width,
-           [=, op = *convert, keep = *result](int64_t begin, int64_t end) {
-             constexpr int64_t kBlock = 256;
-             int64_t values[kBlock];
-             for (int64_t at = begin; at < end; at += kBlock) {
-               int64_t size = std::min(kBlock, end - at);
-               for (int64_t i = 0; i < size; ++i) values[i] = (at + i) / inner % extent;
-               const std::byte* operand = reinterpret_cast<const std::byte*>(values);
-               const int64_t step = 1;
-               op(size, &operand, &step, to + at * width);
-             }
-           });
+  call.add(
+      shape->element_count(), width,
+      [&iota = call.instruction, op = *op, to, width, keep = *result](int64_t begin, int64_t end) {
+        fill_iota(iota, op, begin, end, to + begin * width);
+      });
   return {};
 }
 

@@ -32,6 +32,17 @@ Ints elements(KnownValues& known, const Instruction* array, int64_t device) {
   return result;
 }
 
+// A scalar on each device, of which there are `count`; empty where it is not known.
+Ints integers(KnownValues& known, const Instruction* scalar, int64_t count) {
+  Ints result;
+  for (int64_t device = 0; device < count; ++device) {
+    auto value = known.integer(*scalar, device);
+    if (!value) return {};
+    result.push_back(*value);
+  }
+  return result;
+}
+
 TEST_CASE("known values: ids, arithmetic on them, entries of tables, clamped starts") {
   auto module = testing::parse_module(R"(HloModule m, replica_count=2, num_partitions=3
 ENTRY e {
@@ -55,17 +66,17 @@ ENTRY e {
   ROOT t = (s32[], s32[2], pred[], s64[2,2], s32[]) tuple(sum, two, truth, wide, minus)
 })");
   KnownValues known(*module, *make_mesh(2, 3));
-  CHECK(known.integers(*find(*module, "flat")) == Ints{0, 1, 2, 3, 4, 5});
-  CHECK(known.integers(*find(*module, "entry")) == Ints{5, 4, 3, 2, 1, 0});
-  CHECK(known.integers(*find(*module, "minus")) == Ints{-5, -4, -3, -2, -1, 0});
-  CHECK(known.integers(*find(*module, "truth")) == Ints{1, 1, 1, 1, 1, 0});
+  CHECK(integers(known, find(*module, "flat"), 6) == Ints{0, 1, 2, 3, 4, 5});
+  CHECK(integers(known, find(*module, "entry"), 6) == Ints{5, 4, 3, 2, 1, 0});
+  CHECK(integers(known, find(*module, "minus"), 6) == Ints{-5, -4, -3, -2, -1, 0});
+  CHECK(integers(known, find(*module, "truth"), 6) == Ints{1, 1, 1, 1, 1, 0});
   CHECK(elements(known, find(*module, "two"), 2) == Ints{3, 2});
   CHECK(elements(known, find(*module, "two"), 5) == Ints{1, 0});
   CHECK(elements(known, find(*module, "wide"), 4) == Ints{0, 2, 1, 3});
   CHECK(known.is_uniform(*find(*module, "wide")));
   CHECK_FALSE(known.is_uniform(*find(*module, "flat")));
-  CHECK_FALSE(known.is_known(*find(*module, "sum")));
-  CHECK_FALSE(known.is_known(*find(*module, "t")));
+  CHECK_FALSE(known.bytes(*find(*module, "sum"), 0));
+  CHECK_FALSE(known.bytes(*find(*module, "t"), 0));
 }
 
 TEST_CASE("known values: through fusions, calls and tuples that stand once") {
@@ -96,12 +107,12 @@ ENTRY e {
   ROOT t = (s32[], s32[], s32[], u32[], u32[]) tuple(fused, once, twice, first, second)
 })");
   KnownValues known(*module, *make_mesh(1, 4));
-  CHECK(known.integers(*find(*module, "fused")) == Ints{0, 2, 4, 6});
-  CHECK(known.integers(*find(*module, "first")) == Ints{0, 1, 2, 3});
-  CHECK(known.integers(*find(*module, "second")) == Ints{7, 7, 7, 7});
+  CHECK(integers(known, find(*module, "fused"), 4) == Ints{0, 2, 4, 6});
+  CHECK(integers(known, find(*module, "first"), 4) == Ints{0, 1, 2, 3});
+  CHECK(integers(known, find(*module, "second"), 4) == Ints{7, 7, 7, 7});
   // What two call is one computation with two meanings.
-  CHECK_FALSE(known.is_known(*find(*module, "once")));
-  CHECK_FALSE(known.is_known(*find(*module, "twice")));
+  CHECK_FALSE(known.bytes(*find(*module, "once"), 0));
+  CHECK_FALSE(known.bytes(*find(*module, "twice"), 0));
 }
 
 TEST_CASE("known values: what has no value, or too many elements, is not known") {
@@ -114,11 +125,11 @@ ENTRY e {
   ROOT t = (s32[8], s32[1073741824], u64[], s32[0]) tuple(gone, huge, big, none)
 })");
   KnownValues known(*module, *make_mesh(1, 1));
-  CHECK_FALSE(known.is_known(*find(*module, "gone")));
-  CHECK_FALSE(known.is_known(*find(*module, "huge")));
-  CHECK(known.is_known(*find(*module, "big")));
+  CHECK_FALSE(known.bytes(*find(*module, "gone"), 0));
+  CHECK_FALSE(known.bytes(*find(*module, "huge"), 0));
+  CHECK(known.bytes(*find(*module, "big"), 0));
   CHECK_FALSE(known.integer(*find(*module, "big"), 0));
-  CHECK(known.is_known(*find(*module, "none")));
+  CHECK(known.bytes(*find(*module, "none"), 0));
   CHECK(known.bytes(*find(*module, "none"), 0)->empty());
 }
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "tests/tools/campaign/tally_text.h"
 #include "tools/campaign/runner.h"
 
 namespace minihlo::campaign {
@@ -16,20 +17,6 @@ CaseSpace space_of(const CampaignSpec& spec) {
   auto space = CaseSpace::make(spec);
   REQUIRE_MESSAGE(space, space.error());
   return *std::move(space);
-}
-
-// All of a result as text.
-std::string text_of(const Tally& tally) {
-  std::string text = fmt::format("{} {} {}", tally.cases, tally.rewritten, tally.simulated);
-  for (const OutcomeCounts& counts : tally.by_rewrite) {
-    for (const OutcomeCount& count : counts)
-      text += fmt::format(" {}/{}", count.failures, count.cases);
-  }
-  for (const Failure& failure : tally.failures) {
-    text += fmt::format("\n{} {} {} {}", failure.number, failure.rewrite, info(failure.kind).word,
-                        failure.reason);
-  }
-  return text;
 }
 
 Tally run(const CampaignSpec& spec, int threads = 1) {

@@ -9,8 +9,10 @@
 #include <fmt/format.h>
 
 #include "tests/paths.h"
+#include "tests/tools/campaign/tally_text.h"
 #include "tools/campaign/judge.h"
 #include "tools/campaign/merge.h"
+#include "tools/temporary_folder.h"
 
 namespace minihlo::campaign {
 namespace {
@@ -18,39 +20,19 @@ namespace {
 namespace fs = std::filesystem;
 using testing::read_file;
 
-// A folder that goes with the object.
 class Folder {
  public:
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "minihlo-journal-XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    path_ = name;
+  std::string file(const std::string& name) const {
+    REQUIRE(!folder_.path().empty());
+    return (folder_.path() / name).string();
   }
-  ~Folder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  std::string file(const std::string& name) const { return (path_ / name).string(); }
 
  private:
-  fs::path path_;
+  TemporaryFolder folder_;
 };
 
 void write_file(const std::string& path, std::string_view text) {
   std::ofstream(path, std::ios::binary) << text;
-}
-
-std::string text_of(const Tally& tally) {
-  std::string text = fmt::format("{} {} {}", tally.cases, tally.rewritten, tally.simulated);
-  for (const OutcomeCounts& counts : tally.by_rewrite) {
-    for (const OutcomeCount& count : counts)
-      text += fmt::format(" {}/{}", count.failures, count.cases);
-  }
-  for (const Failure& failure : tally.failures) {
-    text += fmt::format("\n{} {} {} {}", failure.number, failure.rewrite, info(failure.kind).word,
-                        failure.reason);
-  }
-  return text;
 }
 
 // Of 1254 cases, in five blocks, most are failures, which are quickly found: what is proved was not
