@@ -7,7 +7,6 @@
 
 #include "ir/numbers.h"
 #include "ir/semantics/elementwise.h"
-#include "sim/prove/precision.h"
 
 namespace minihlo::prove {
 namespace {
@@ -84,12 +83,12 @@ bool Demand::compute(const Element& wanted, std::span<const Element> elements) {
     case NodeKind::kParameter: {
       auto given = inputs_->find({wanted.tensor.device, node.number, wanted.index});
       if (given != inputs_->end()) bytes = given->second;
-      widen(node.type, bytes);
+      widen(node.type, bytes, false);
       break;
     }
     case NodeKind::kLiteral:
       std::ranges::copy(terms_.bytes_of(node, wanted.index), bytes.begin());
-      widen(node.type, bytes);
+      widen(node.type, bytes, true);
       break;
     case NodeKind::kAssembled:
       bytes = done_.at(elements[0]);
@@ -103,9 +102,10 @@ bool Demand::compute(const Element& wanted, std::span<const Element> elements) {
   return true;
 }
 
-void Demand::widen(ElementType type, ElementBytes& bytes) const {
+void Demand::widen(ElementType type, ElementBytes& bytes, bool constant) const {
   if (!wide_ || !is_widened(type)) return;
   double value = decode_float(type, bytes.data());
+  if (constant) value = wide_->constant(type, value);
   std::memcpy(bytes.data(), &value, sizeof(value));
 }
 
@@ -141,7 +141,7 @@ bool Demand::compute_pointwise(const Element& wanted, std::span<const Element> e
     if (opcode == Opcode::kConvert && computed_type(node.type) != node.type) {
       double value;
       std::memcpy(&value, result[0].data(), sizeof(value));
-      value = converted(value, types[0], node.type);
+      value = wide_->converted(value, types[0], node.type);
       std::memcpy(result[0].data(), &value, sizeof(value));
     }
   } else if (computed_type(node.type) != node.type) {

@@ -14,6 +14,7 @@
 #include "ir/semantics/elementwise.h"
 #include "sim/prove/evaluator.h"
 #include "sim/prove/terms.h"
+#include "sim/prove/wide_arithmetic.h"
 
 namespace minihlo::prove {
 
@@ -31,9 +32,9 @@ using SparseInputs = std::map<InputPlace, ElementBytes>;
 
 class Demand {
  public:
-  /// With `wide`, f32, bf16 and f16 are computed in f64 (see precision.h): elements of these types
-  /// are then doubles, inputs stay what they are.
-  Demand(Terms& terms, Evaluator& evaluator, bool wide = false)
+  /// With `wide`, f32, bf16 and f16 are computed in f64: elements of these types are then doubles,
+  /// inputs stay what they are. All must outlive it.
+  Demand(Terms& terms, Evaluator& evaluator, const WideArithmetic* wide = nullptr)
       : terms_(terms), evaluator_(evaluator), wide_(wide) {}
 
   /// The value of an element; nothing when it hangs on what can't be evaluated (a loop's term, an
@@ -48,7 +49,8 @@ class Demand {
   // The elements that one is computed from; false when it can't be.
   bool parts(const Element& wanted, std::vector<Element>& elements) const;
   bool compute(const Element& wanted, std::span<const Element> elements);
-  void widen(ElementType type, ElementBytes& bytes) const;
+  // Puts the double in place of the element of a widened type.
+  void widen(ElementType type, ElementBytes& bytes, bool constant) const;
   tl::expected<ElementwiseOp, std::string> op_of(Opcode opcode,
                                                  std::span<const ElementType> operands,
                                                  ElementType result,
@@ -59,7 +61,7 @@ class Demand {
 
   Terms& terms_;
   Evaluator& evaluator_;
-  const bool wide_;
+  const WideArithmetic* wide_;
   const SparseInputs* inputs_ = nullptr;
   std::unordered_map<Element, ElementBytes, ElementHash> done_;
 };

@@ -25,6 +25,20 @@ ElementBytes element_of(const HostTensor& tensor, int64_t index) {
   return bytes;
 }
 
+HostTensor one_element(ElementType type, const ElementBytes& bytes) {
+  std::shared_ptr<std::byte> data = allocate_host(info(type).bytes);
+  std::memcpy(data.get(), bytes.data(), static_cast<size_t>(info(type).bytes));
+  return {type, {}, data, info(type).bytes};
+}
+
+bool same_value(ElementType type, const ElementBytes& a, const ElementBytes& b) {
+  return compare(one_element(type, a), one_element(type, b), {}).count == 0;
+}
+
+const HostTensor& output_at(const RunResult& result, const OutputPlace& place) {
+  return result.outputs[static_cast<size_t>(place.device)][static_cast<size_t>(place.output)];
+}
+
 ModulePair::ModulePair(const Module& before, const Module& after, const EquivalenceOptions& options)
     : before_(before),
       after_(after),
@@ -40,34 +54,35 @@ ModulePair::ModulePair(const Module& before, const Module& after, const Equivale
   }
 }
 
+double ModulePair::own_magnitude() const {
+  return std::max(prove::own_magnitude(before_), prove::own_magnitude(after_));
+}
+
 bool ModulePair::may_be_rounding(const Inputs& inputs, const OutputPlace& place,
                                  const HostTensor* const (&outputs)[2]) const {
   const ElementType type = outputs[0]->type;
   if (!may_round_ || (!is_float(type) && !is_complex(type))) return false;
   const ElementBytes elements[2] = {element_of(*outputs[0], place.index),
                                     element_of(*outputs[1], place.index)};
-  const double largest = largest_magnitude(inputs);
-  std::unique_ptr<Module> modules[2];
-  std::optional<Inputs> wide_inputs;
-  if (is_widened(type)) {
-    modules[0] = widened(before_);
-    modules[1] = widened(after_);
-    wide_inputs = widened(inputs);
+  const double largest = largest_magnitude(inputs), own = own_magnitude();
+  const std::optional<Inputs> wide_inputs = is_widened(type) ? widened(inputs) : std::nullopt;
+  if (!wide_inputs || !widened(before_, {}) || !widened(after_, {})) {
+    return prove::may_be_rounding(type, {elements[0].data(), elements[1].data()}, largest, own);
   }
-  if (!modules[0] || !modules[1] || !wide_inputs) {
-    return prove::may_be_rounding(type, {elements[0].data(), elements[1].data()}, largest);
-  }
-  double narrow[2], wide[2];
-  for (int side = 0; side < 2; ++side) narrow[side] = decode_float(type, elements[side].data());
-  if (narrow[0] == narrow[1]) return false;  // zeros of different signs
-  for (int side = 0; side < 2; ++side) {
-    tl::expected<RunResult, Stop> result = run(*modules[side], *wide_inputs);
-    if (!result) return true;
-    const HostTensor& output =
-        result->outputs[static_cast<size_t>(place.device)][static_cast<size_t>(place.output)];
-    wide[side] = decode_float(output.type, element_of(output, place.index).data());
-  }
-  return is_rounding(narrow, wide, largest);
+  const double values[2] = {decode_float(type, elements[0].data()),
+                            decode_float(type, elements[1].data())};
+  auto evaluate = [&](const WideArithmetic& arithmetic) -> std::optional<std::array<double, 2>> {
+    std::array<double, 2> wide;
+    for (size_t side = 0; side < 2; ++side) {
+      const std::unique_ptr<Module> module = widened(side == 0 ? before_ : after_, arithmetic);
+      const tl::expected<RunResult, Stop> result = run(*module, *wide_inputs);
+      if (!result) return std::nullopt;
+      const HostTensor& output = output_at(*result, place);
+      wide[side] = decode_float(output.type, element_of(output, place.index).data());
+    }
+    return wide;
+  };
+  return is_rounding(type, values, std::max(largest, own), evaluate);
 }
 
 tl::expected<RunResult, Stop> ModulePair::run(const Module& module, const Inputs& inputs) const {
@@ -98,17 +113,20 @@ std::optional<OutputPlace> difference(const RunResult& before, const RunResult& 
   return std::nullopt;
 }
 
-std::optional<OutputPlace> ModulePair::differs(const Inputs& inputs, RunResult* results) const {
+bool ModulePair::differ_at(const OutputPlace& place, const Inputs& inputs,
+                           RunResult* results) const {
   auto before = run(before_, inputs);
-  if (!before) return std::nullopt;
+  if (!before) return false;
   auto after = run(after_, inputs);
-  if (!after) return std::nullopt;
-  std::optional<OutputPlace> found = difference(*before, *after);
+  if (!after) return false;
+  const HostTensor& a = output_at(*before, place);
+  const bool differ = !same_value(a.type, element_of(a, place.index),
+                                  element_of(output_at(*after, place), place.index));
   if (results) {
     results[0] = *std::move(before);
     results[1] = *std::move(after);
   }
-  return found;
+  return differ;
 }
 
 bool ModulePair::fits(int64_t bytes) const {
@@ -177,7 +195,7 @@ std::optional<Inputs> ModulePair::random_inputs(int64_t number) const {
   return inputs;
 }
 
-Inputs ModulePair::shrunk(Inputs inputs) const {
+Inputs ModulePair::shrunk(Inputs inputs, const OutputPlace& place) const {
   if (inputs.size() == 1) {
     inputs.resize(static_cast<size_t>(options_.mesh.device_count()), inputs[0]);
   }
@@ -208,7 +226,7 @@ Inputs ModulePair::shrunk(Inputs inputs) const {
     HostTensor kept = tensor;
     tensor.data = data;
     ++runs;
-    if (differs(inputs)) continue;
+    if (differ_at(place, inputs)) continue;
     tensor = kept;
     if (range.end - range.begin == 1) continue;
     int64_t middle = (range.begin + range.end) / 2;

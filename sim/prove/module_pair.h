@@ -22,6 +22,15 @@ struct OutputPlace {
 
 ElementBytes element_of(const HostTensor& tensor, int64_t index);
 
+/// A tensor of that one element.
+HostTensor one_element(ElementType type, const ElementBytes& bytes);
+
+/// Whether two elements are the same; any NaN is any NaN.
+bool same_value(ElementType type, const ElementBytes& a, const ElementBytes& b);
+
+/// The tensor that it is an element of.
+const HostTensor& output_at(const RunResult& result, const OutputPlace& place);
+
 /// The first element that differs in the results of two runs.
 std::optional<OutputPlace> difference(const RunResult& before, const RunResult& after);
 
@@ -37,6 +46,9 @@ class ModulePair {
   /// Whether either module computes with floats in a way that may round.
   bool may_round() const { return may_round_; }
 
+  /// The larger of the modules' own magnitudes (see precision.h).
+  double own_magnitude() const;
+
   /// Whether inputs and outputs take at most `bytes`, and half of what a run may take.
   bool fits(int64_t bytes) const;
 
@@ -45,14 +57,15 @@ class ModulePair {
   std::optional<Inputs> random_inputs(int64_t number) const;
   /// Inputs of these elements, and else of zeros; empty when there is no memory for them.
   Inputs dense(const SparseInputs& sparse) const;
-  /// Inputs on which the modules still differ, zero where that can be: whole tensors first, then
-  /// halves of what is left.
-  Inputs shrunk(Inputs inputs) const;
+  /// Inputs on which the modules still differ at this place, zero where that can be: whole tensors
+  /// first, then halves of what is left.
+  Inputs shrunk(Inputs inputs, const OutputPlace& place) const;
 
   /// What each module makes of the inputs.
   std::array<tl::expected<RunResult, Stop>, 2> run(const Inputs& inputs) const;
-  /// The first element that differs when both are run; nothing when none does or a run stops.
-  std::optional<OutputPlace> differs(const Inputs& inputs, RunResult* results = nullptr) const;
+  /// Whether the element there differs when both are run; false when a run stops.
+  bool differ_at(const OutputPlace& place, const Inputs& inputs,
+                 RunResult* results = nullptr) const;
   /// Whether a difference of float outputs may be rounding: it shrinks away in a run in wider
   /// arithmetic, or there is none.
   bool may_be_rounding(const Inputs& inputs, const OutputPlace& place,

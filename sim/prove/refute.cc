@@ -24,16 +24,6 @@ constexpr int64_t kMaxRun = int64_t{1} << 30;
 // Random runs end after this time, whatever their number.
 constexpr std::chrono::seconds kRunTime{30};
 
-HostTensor one_element(ElementType type, const ElementBytes& bytes) {
-  std::shared_ptr<std::byte> data = allocate_host(info(type).bytes);
-  std::memcpy(data.get(), bytes.data(), static_cast<size_t>(info(type).bytes));
-  return {type, {}, data, info(type).bytes};
-}
-
-bool same_value(ElementType type, const ElementBytes& a, const ElementBytes& b) {
-  return compare(one_element(type, a), one_element(type, b), {}).count == 0;
-}
-
 std::string text_of(ElementType type, const ElementBytes& bytes) {
   return element_text(one_element(type, bytes), 0);
 }
@@ -108,19 +98,24 @@ bool Refuter::may_be_rounding(Handle before, Handle after, int64_t index,
     const Shape* shape = pair_.parameter_shapes()[static_cast<size_t>(input.parameter)];
     largest = larger_magnitude(largest, shape->element_type(), bytes.data());
   }
+  const double own = pair_.own_magnitude();
   if (!is_widened(type)) {
-    return prove::may_be_rounding(type, {values[0].data(), values[1].data()}, largest);
+    return prove::may_be_rounding(type, {values[0].data(), values[1].data()}, largest, own);
   }
-  double narrow[2], wide[2];
-  Demand demand(terms_, evaluator_, true);
-  for (int side = 0; side < 2; ++side) {
-    narrow[side] = decode_float(type, values[side].data());
-    std::optional<ElementBytes> value = demand.value(side == 0 ? before : after, index, inputs);
-    if (!value) return true;
-    std::memcpy(&wide[side], value->data(), sizeof(double));
-  }
-  if (narrow[0] == narrow[1]) return false;  // zeros of different signs
-  return is_rounding(narrow, wide, largest);
+  const double numbers[2] = {decode_float(type, values[0].data()),
+                             decode_float(type, values[1].data())};
+  auto evaluate = [&](const WideArithmetic& arithmetic) -> std::optional<std::array<double, 2>> {
+    Demand demand(terms_, evaluator_, &arithmetic);
+    std::array<double, 2> wide;
+    for (size_t side = 0; side < 2; ++side) {
+      const std::optional<ElementBytes> value =
+          demand.value(side == 0 ? before : after, index, inputs);
+      if (!value) return std::nullopt;
+      std::memcpy(&wide[side], value->data(), sizeof(double));
+    }
+    return wide;
+  };
+  return is_rounding(type, numbers, std::max(largest, own), evaluate);
 }
 
 Counterexample Refuter::describe(const OutputPlace& place) const {
@@ -197,13 +192,8 @@ std::optional<Finding> Refuter::at_element(Handle before, Handle after, const Ou
     return finding;
   }
   RunResult results[2];
-  if (!pair_.differs(whole, results)) return std::nullopt;
-  const HostTensor* outputs[2];
-  for (int side = 0; side < 2; ++side) {
-    outputs[side] =
-        &results[side]
-             .outputs[static_cast<size_t>(place.device)][static_cast<size_t>(place.output)];
-  }
+  if (!pair_.differ_at(place, whole, results)) return std::nullopt;
+  const HostTensor* outputs[2] = {&output_at(results[0], place), &output_at(results[1], place)};
   // The run decides: what was evaluated by demand must be what it gives.
   for (int side = 0; side < 2; ++side) {
     if (!same_value(type, element_of(*outputs[side], place.index), values[side])) {
@@ -278,26 +268,19 @@ Finding Refuter::by_runs(const ModuleTerms* before, const ModuleTerms* after) {
     ++finding.runs;
     std::optional<OutputPlace> place = difference(*results[0], *results[1]);
     if (!place) continue;
-    auto output = [&](const RunResult& result) {
-      return &result
-                  .outputs[static_cast<size_t>(place->device)][static_cast<size_t>(place->output)];
-    };
-    const HostTensor* outputs[2] = {output(*results[0]), output(*results[1])};
+    const HostTensor* outputs[2] = {&output_at(*results[0], *place),
+                                    &output_at(*results[1], *place)};
     if (!options_.bits && pair_.may_be_rounding(*inputs, *place, outputs)) {
       rounding = true;
       continue;
     }
     // What is shrunk counts if it still differs by more than rounding; else what was found.
-    Inputs small = pair_.shrunk(*inputs);
+    Inputs small = pair_.shrunk(*inputs, *place);
     RunResult replayed[2];
-    if (std::optional<OutputPlace> smaller = pair_.differs(small, replayed)) {
-      auto of = [&](int side) {
-        return &replayed[side].outputs[static_cast<size_t>(smaller->device)]
-                                      [static_cast<size_t>(smaller->output)];
-      };
-      const HostTensor* of_small[2] = {of(0), of(1)};
-      if (options_.bits || !pair_.may_be_rounding(small, *smaller, of_small)) {
-        place = smaller;
+    if (pair_.differ_at(*place, small, replayed)) {
+      const HostTensor* of_small[2] = {&output_at(replayed[0], *place),
+                                       &output_at(replayed[1], *place)};
+      if (options_.bits || !pair_.may_be_rounding(small, *place, of_small)) {
         std::ranges::copy(of_small, outputs);
         *inputs = std::move(small);
       }

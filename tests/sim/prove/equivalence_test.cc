@@ -514,13 +514,23 @@ TEST_CASE("bytes that are no truth values are not understood") {
 }
 
 TEST_CASE("rounding: what f64 loses beside a large input is no refutation") {
-  const double values[] = {0, 0x1p-149}, apart[] = {0, 1};
-  CHECK(prove::is_rounding(values, values, 4));
-  CHECK_FALSE(prove::is_rounding(values, values, 0x1p-149));
-  CHECK_FALSE(prove::is_rounding(apart, apart, 1e6));
+  auto is_rounding = [](double a, double b, double largest) {
+    const double values[] = {a, b};
+    return prove::is_rounding(ElementType::F32, values, largest, [&](const prove::WideArithmetic&) {
+      return std::array{a, b};
+    });
+  };
+  CHECK(is_rounding(0, 0x1p-149, 4));
+  CHECK_FALSE(is_rounding(0, 0x1p-149, 0x1p-149));
+  CHECK_FALSE(is_rounding(0, 1, 1e6));
   // A difference of an infinity is none that is lost.
-  const double infinite[] = {0, std::numeric_limits<double>::infinity()};
-  CHECK_FALSE(prove::is_rounding(infinite, infinite, 1e300));
+  CHECK_FALSE(is_rounding(0, std::numeric_limits<double>::infinity(), 1e300));
+  // Neither is a zero's sign, unless what it was rounded from had it.
+  CHECK_FALSE(is_rounding(0, -0.0, 4));
+  const double zeros[] = {0, -0.0};
+  CHECK(prove::is_rounding(ElementType::F32, zeros, 4, [&](const prove::WideArithmetic&) {
+    return std::array{0x1p-160, -0x1p-160};
+  }));
 }
 
 TEST_CASE("rounding: an infinity is none, and neither is what is far apart in wider arithmetic") {
