@@ -2,7 +2,27 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <vector>
+
 namespace minihlo {
+namespace {
+
+// The attributes that an opcode needs.
+std::span<const AttributeId> required_attributes(Opcode opcode) {
+  static const auto* const all = [] {
+    auto* table = new std::array<std::vector<AttributeId>, kOpcodeCount>;
+    for (size_t i = 0; i < table->size(); ++i) {
+      for (const AttributeUse& use : info(static_cast<Opcode>(i)).attributes) {
+        if (use.required) (*table)[i].push_back(use.id);
+      }
+    }
+    return table;
+  }();
+  return (*all)[static_cast<size_t>(opcode)];
+}
+
+}  // namespace
 
 std::optional<BrokenRule> check_operand_count(Opcode opcode, std::string_view written,
                                               size_t count) {
@@ -29,9 +49,8 @@ std::optional<BrokenRule> check_required_attributes(Opcode opcode, std::string_v
                       text.empty() ? fmt::format("'{}' needs a value in its parentheses", written)
                                    : fmt::format("'{}' needs the attribute '{}'", written, text)};
   };
-  for (const AttributeUse& use : info(opcode).attributes) {
-    if (!use.required) continue;
-    if (auto broken = require(use.id)) return broken;
+  for (const AttributeId id : required_attributes(opcode)) {
+    if (!find_attribute(attributes, id)) return require(id);
   }
   if (operands.empty()) return std::nullopt;
   const Shape* first = operands[0]->shape();

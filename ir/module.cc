@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <memory>
 
 #include "ir/unique_names.h"
 
@@ -10,8 +11,13 @@ namespace minihlo {
 Instruction* Computation::append(Opcode opcode, std::string_view name, const Shape* shape,
                                  std::span<Instruction* const> operands,
                                  std::span<const Attribute> attributes, Location location) {
-  Arena& arena = module_->arena();
-  Instruction* made = arena.make<Instruction>();
+  // The instruction, its operands and its attributes in one piece.
+  static_assert(alignof(Instruction) == alignof(Attribute) && alignof(Attribute) == alignof(void*));
+  const size_t operands_at = sizeof(Instruction);
+  const size_t attributes_at = operands_at + operands.size_bytes();
+  auto* const place = static_cast<std::byte*>(
+      module_->arena().allocate(attributes_at + attributes.size_bytes(), alignof(Instruction)));
+  auto* const made = new (place) Instruction();
   made->opcode_ = opcode;
   made->name_ = name.data();
   made->name_size_ = static_cast<uint32_t>(name.size());
@@ -19,14 +25,13 @@ Instruction* Computation::append(Opcode opcode, std::string_view name, const Sha
   made->number_ = static_cast<uint32_t>(instructions_.size());
   made->parent_ = this;
   made->location_ = location;
-  std::span<Instruction*> operand_copy = arena.array<Instruction*>(operands.size());
-  std::copy(operands.begin(), operands.end(), operand_copy.begin());
-  made->operands_ = operand_copy.data();
+  made->operands_ = reinterpret_cast<Instruction**>(place + operands_at);
   made->operand_count_ = static_cast<uint32_t>(operands.size());
-  std::span<Attribute> attribute_copy = arena.array<Attribute>(attributes.size());
-  std::copy(attributes.begin(), attributes.end(), attribute_copy.begin());
-  made->attributes_ = attribute_copy.data();
+  std::uninitialized_copy(operands.begin(), operands.end(), made->operands_);
+  made->attributes_ = reinterpret_cast<Attribute*>(place + attributes_at);
   made->attribute_count_ = static_cast<uint16_t>(attributes.size());
+  std::uninitialized_copy(attributes.begin(), attributes.end(), made->attributes_);
+  if (instructions_.empty()) instructions_.reserve(2);  // there is hardly a computation of one
   instructions_.push_back(made);
   if (opcode == Opcode::kParameter) place_parameter(made);
   return made;
@@ -37,9 +42,13 @@ void Computation::place_parameter(Instruction* parameter) {
   // Farther ahead it could hardly be filled up to: the verifier reports it.
   constexpr size_t kFarthest = 65536;
   if (number > parameters_.size() + kFarthest) return;
-  if (number >= parameters_.size()) parameters_.resize(number + 1, nullptr);
-  if (parameters_[number]) return;
-  parameters_[number] = parameter;
+  if (number == parameters_.size()) {
+    parameters_.push_back(parameter);
+  } else {
+    if (number > parameters_.size()) parameters_.resize(number + 1, nullptr);
+    if (parameters_[number]) return;
+    parameters_[number] = parameter;
+  }
   ++placed_parameters_;
 }
 

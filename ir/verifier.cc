@@ -19,18 +19,21 @@ Verification::Verification(const Module& module, const VerifyOptions& options,
     header_error("mesh", module.replica_count() < 1 ? "replica_count" : "num_partitions", "{}",
                  mesh.error());
   }
-  first_callers_.reserve(module.computations().size() + 1);
+  first_calls_.reserve(module.computations().size() + 1);
   for (const Computation* computation : module.computations()) {
-    first_callers_.push_back(callers_.size());
+    first_calls_.push_back(calls_.size());
     for (const Instruction* instruction : computation->instructions()) {
       families_.set(static_cast<size_t>(info(instruction->opcode()).family));
       for (const Attribute& attribute : instruction->attributes()) {
         attributes_.set(static_cast<size_t>(attribute.id));
       }
-      if (instruction->calls_computations()) callers_.push_back(instruction);
+      if (!instruction->calls_computations()) continue;
+      const std::vector<Computation*> called = instruction->called_computations();
+      calls_.push_back({instruction, called_.size(), called.size()});
+      called_.insert(called_.end(), called.begin(), called.end());
     }
   }
-  first_callers_.push_back(callers_.size());
+  first_calls_.push_back(calls_.size());
 }
 
 Location Verification::header_location(std::string_view attribute) {

@@ -124,7 +124,7 @@ bool reads_back(const Scaled<Word>& value, uint64_t decimal) {
 }
 
 // The eight digits of a number, the first in the lowest byte.
-uint64_t eight_digits(uint64_t value) {
+[[gnu::always_inline]] inline uint64_t eight_digits(uint64_t value) {
   const uint64_t fours = value / 10000 | (value % 10000) << 32;
   const uint64_t hundreds = (fours * 10486 >> 20) & 0x0000007F0000007F;
   const uint64_t twos = hundreds | (fours - hundreds * 100) << 16;
@@ -169,6 +169,28 @@ char* layout(char* to, uint64_t digits, int power) {
     ++exponent;
   }
   // Pieces are copied whole, and what follows overwrites what is too much.
+  if constexpr (count <= 9) {
+    // Most floats: straight to where they belong, as what was just written in small pieces is slow
+    // to read in larger ones.
+    if (exponent <= 0 && exponent >= -4) {
+      const uint64_t nine = digits * kTens[9 - count];
+      const uint64_t block = eight_digits(nine % kTens[8]);
+      const uint64_t text = block | kZeros;
+      const char first = static_cast<char>('0' + nine / kTens[8]);
+      const int behind = block == 0 ? 0 : 8 - std::countl_zero(block) / 8;
+      if (exponent == 0) {
+        to[0] = first;
+        to[1] = '.';
+        std::memcpy(to + 2, &text, 8);
+        return behind == 0 ? to + 1 : to + 2 + behind;
+      }
+      std::memcpy(to, "0.000", 5);
+      to += 1 - exponent;
+      *to++ = first;
+      std::memcpy(to, &text, 8);
+      return to + behind;
+    }
+  }
   char text[48];
   const int size = write_digits<count>(text, digits);
   if (exponent >= 0 && exponent < count) {
@@ -209,7 +231,8 @@ char* try_shortest(char* to, T value, int power) {
   constexpr int kMany = std::numeric_limits<T>::max_digits10;
   Scaled<Word> scaled;
   if (!scale(std::fabs(value), kMany, power, scaled)) return nullptr;
-  if (value < 0) *to++ = '-';
+  *to = '-';
+  to += value < 0;  // signs are not foreseen, so there is no branch
   constexpr int kDrop = kMany - kFew;
   const uint64_t few = round(scaled, kDrop);
   if (reads_back(scaled, few * kTens[kDrop])) return layout<kFew>(to, few, power - kDrop);

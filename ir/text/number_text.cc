@@ -13,27 +13,21 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-constexpr double kPowersOfTen[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                   1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-                                   1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-
 // Reads an unsigned decimal number at `p`. What a double holds exactly with one more rounding is
 // computed directly; the rest is left to from_chars.
-Problem read_digits(const char*& p, const char* end, bool negative, Number& number) {
+Problem read_unsigned(const char*& p, const char* end, bool negative, Number& number) {
   const char* begin = p;
   uint64_t digits = 0;
-  int64_t count = 0;
-  for (; p < end && is_digit(*p); ++p, ++count)
-    digits = digits * 10 + static_cast<uint64_t>(*p - '0');
+  read_digits(p, end, digits);
+  int64_t count = p - begin;
   int64_t scale = 0;
   bool real = false;
   if (p < end && *p == '.') {
     real = true;
-    const char* point = p;
-    for (++p; p < end && is_digit(*p); ++p, ++count) {
-      digits = digits * 10 + static_cast<uint64_t>(*p - '0');
-    }
+    const char* point = p++;
+    read_digits(p, end, digits);
     scale = -(p - point - 1);
+    count -= scale;
   }
   if (count == 0) return Problem::kNotAValue;
   if (p < end && (*p == 'e' || *p == 'E')) {
@@ -63,7 +57,7 @@ Problem read_digits(const char*& p, const char* end, bool negative, Number& numb
     return Problem::kNone;
   }
   number.kind = Number::Kind::kReal;
-  if (count <= 15 && scale >= -22 && scale <= 22) {
+  if (count <= kExactDigits && scale >= -22 && scale <= 22) {
     number.real = static_cast<double>(digits);
     number.real =
         scale < 0 ? number.real / kPowersOfTen[-scale] : number.real * kPowersOfTen[scale];
@@ -91,7 +85,7 @@ Problem read_number(const char*& p, const char* end, Number& number) {
   if (negative) ++p;
   if (p >= end) return Problem::kNotAValue;
   if (is_digit(*p) || (negative && *p == '.')) {
-    Problem problem = read_digits(p, end, negative, number);
+    Problem problem = read_unsigned(p, end, negative, number);
     if (problem == Problem::kNone && p < end && continues_word(*p)) return Problem::kNotAValue;
     return problem;
   }

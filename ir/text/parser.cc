@@ -39,7 +39,10 @@ TextParser::TextParser(std::shared_ptr<const Source> source, Diagnostics& diagno
   module_->keep(source_);
   // As many values as large modules of models have, and little for a small text.
   constexpr size_t kValues = 4096, kTextForOne = 1024;
-  values_.resize(std::bit_ceil(std::min(lexer_.text().size() / kTextForOne, kValues)));
+  const size_t values = std::bit_ceil(std::min(lexer_.text().size() / kTextForOne, kValues));
+  values_.resize(values);
+  heads_.resize(values);
+  tails_.resize(values);
 }
 
 std::unique_ptr<Module> TextParser::run() {

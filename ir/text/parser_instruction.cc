@@ -55,11 +55,9 @@ bool TextParser::parse_instruction() {
   if (unnamed) {
     draft.name = start;
     draft.name.text = "_";
-  } else if (!expect_name("an instruction's name", draft.name)) {
-    return false;
-  } else if (!at(TokenKind::kEqual)) {
-    return fail_expected("'=' behind the instruction's name");
-  } else {
+  } else if (!recall_head(draft)) {
+    if (!expect_name("an instruction's name", draft.name)) return false;
+    if (!at(TokenKind::kEqual)) return fail_expected("'=' behind the instruction's name");
     lexer_.advance();
   }
   current_instruction_ = draft.name.text;
@@ -94,8 +92,12 @@ bool TextParser::is_free(const Token& name) {
 }
 
 bool TextParser::parse_rest(Draft& draft) {
-  if (at_shape() && !parse_shape(draft.shape)) return false;
-  if (!parse_opcode(draft)) return false;
+  if (draft.opcode_token.length == 0) {
+    const size_t begin = token().offset;
+    if (at_shape() && !parse_shape(draft.shape)) return false;
+    if (!parse_opcode(draft)) return false;
+    remember_head(begin, draft);
+  }
   auto operand_lease = operand_pool_.lease();
   auto attribute_lease = attribute_pool_.lease();
   std::vector<Instruction*>& operands = *operand_lease;
@@ -106,6 +108,7 @@ bool TextParser::parse_rest(Draft& draft) {
   } else if (!parse_operands(draft, operands)) {
     return false;
   }
+  const size_t before = attributes.size();
   if (!parse_attributes(draft, operands, attributes)) return false;
   if (draft.async == Draft::Async::kStart) {
     if (!wrap_async_start(draft, operands, attributes)) return false;
@@ -120,6 +123,7 @@ bool TextParser::parse_rest(Draft& draft) {
   Instruction* made = scope().computation->append(draft.opcode, draft.name.text, draft.shape,
                                                   operands, attributes, draft.name.location());
   if (draft.opcode == Opcode::kAsyncUpdate) async_starts_[made] = async_start(operands[0]);
+  remember_attributes(draft, made->attributes().subspan(before));
   declare(draft, made);
   if (draft.root) scope().root = made;
   return true;
@@ -147,41 +151,49 @@ bool TextParser::parse_opcode(Draft& draft) {
 }
 
 bool TextParser::parse_value_operand(Draft& draft, std::vector<Attribute>& attributes) {
+  if (draft.opcode == Opcode::kParameter) return parse_parameter_number(attributes);
   if (!expect(TokenKind::kLeftParen, "behind the opcode")) return false;
-  if (draft.opcode == Opcode::kParameter) {
-    const Token place = token();
-    int64_t number;
-    if (!expect_int(number, "the parameter's number")) return false;
-    if (number < 0) {
-      return fail("invalid-parameter", place.location(), "a parameter's number can't be negative");
-    }
-    // The list of parameters is as long as the largest number says.
-    constexpr int64_t kMaxParameters = int64_t{1} << 20;
-    if (number >= kMaxParameters) {
-      return fail("invalid-parameter", place.location(),
-                  fmt::format("a parameter's number must be less than {}", kMaxParameters));
-    }
-    std::vector<bool>& taken = scope().parameters;
-    if (taken.size() <= static_cast<size_t>(number)) taken.resize(static_cast<size_t>(number) + 1);
-    if (taken[static_cast<size_t>(number)]) {
-      return fail("duplicate-parameter", place.location(),
-                  fmt::format("the computation has a parameter {} already", number));
-    }
-    taken[static_cast<size_t>(number)] = true;
-    attributes.push_back(make_attribute(attr::parameter_number, number));
-  } else {
-    if (!draft.shape) {
-      return fail("missing-shape", draft.opcode_token.location(),
-                  "the shape of a constant must be written");
-    }
-    const Literal* literal;
-    if (!parse_literal(draft.shape, literal)) return false;
-    attributes.push_back(make_attribute(attr::literal_value, literal));
+  if (!draft.shape) {
+    return fail("missing-shape", draft.opcode_token.location(),
+                "the shape of a constant must be written");
   }
+  const Literal* literal;
+  if (!parse_literal(draft.shape, literal)) return false;
+  attributes.push_back(make_attribute(attr::literal_value, literal));
   return expect(TokenKind::kRightParen, "behind the value");
 }
 
+bool TextParser::parse_parameter_number(std::vector<Attribute>& attributes) {
+  Token number;
+  const bool plain = read_plain_number(number);
+  if (!plain) {
+    if (!expect(TokenKind::kLeftParen, "behind the opcode")) return false;
+    number = token();
+    if (!expect_int(number.integer, "the parameter's number")) return false;
+  }
+  if (number.integer < 0) {
+    return fail("invalid-parameter", number.location(), "a parameter's number can't be negative");
+  }
+  // The list of parameters is as long as the largest number says.
+  constexpr int64_t kMaxParameters = int64_t{1} << 20;
+  if (number.integer >= kMaxParameters) {
+    return fail("invalid-parameter", number.location(),
+                fmt::format("a parameter's number must be less than {}", kMaxParameters));
+  }
+  std::vector<bool>& taken = scope().parameters;
+  const auto place = static_cast<size_t>(number.integer);
+  if (taken.size() <= place) taken.resize(place + 1);
+  if (taken[place]) {
+    return fail("duplicate-parameter", number.location(),
+                fmt::format("the computation has a parameter {} already", place));
+  }
+  taken[place] = true;
+  attributes.push_back(make_attribute(attr::parameter_number, number.integer));
+  return plain || expect(TokenKind::kRightParen, "behind the value");
+}
+
 bool TextParser::parse_operands(Draft& draft, std::vector<Instruction*>& operands) {
+  if (at(TokenKind::kLeftParen) && read_plain_operands(operands)) return true;
   if (!accept(TokenKind::kLeftParen)) {
     return fail_expected(fmt::format("'(' behind the opcode '{}'", draft.opcode_token.text));
   }
@@ -321,6 +333,7 @@ Instruction* TextParser::make_anonymous(Opcode opcode, const Token& place, std::
 
 bool TextParser::parse_attributes(Draft& draft, std::span<Instruction* const> operands,
                                   std::vector<Attribute>& attributes) {
+  recall_attributes(draft, attributes);
   while (accept(TokenKind::kComma)) {
     if (!at(TokenKind::kKey)) return fail_expected("an attribute such as 'metadata='");
     const Token key = token();
@@ -415,7 +428,7 @@ void TextParser::replace_shape(Draft& draft, std::span<Instruction* const> opera
   draft.shape = *inferred;
 }
 
-void TextParser::keep_first_dimension(const Draft& draft, std::vector<Attribute>& attributes) {
+void TextParser::keep_first_dimension(Draft& draft, std::vector<Attribute>& attributes) {
   switch (draft.opcode) {
     case Opcode::kAllGather:
     case Opcode::kAllGatherStart:
@@ -436,6 +449,7 @@ void TextParser::keep_first_dimension(const Draft& draft, std::vector<Attribute>
                              draft.opcode_token.text, fmt::join(all, ",")))
         .instruction = draft.name.text;
     attribute = make_attribute(attr::dimensions, all.first(1));
+    draft.tail = {};  // the next one is to be warned of as well
   }
 }
 

@@ -42,7 +42,9 @@ Problem read_value(const Lexer& lexer, const char*& p, const char* end, T& value
         return Problem::kNone;
       }
     }
-    if (Problem problem = read_number(p, end, number); problem != Problem::kNone) return problem;
+    if (!read_plain_number(p, end, number)) {
+      if (Problem problem = read_number(p, end, number); problem != Problem::kNone) return problem;
+    }
     if constexpr (std::is_same_v<T, Pred>) {
       value = Pred(number.integer != 0);
       return number.kind == Number::Kind::kInteger ? Problem::kNone : Problem::kNeedsInteger;
@@ -71,6 +73,7 @@ Result read_braces(const Lexer& lexer, size_t begin, const Shape& shape, Arena& 
   const char* p = text + begin;
   const size_t rank = static_cast<size_t>(shape.rank());
   const int64_t count = shape.element_count();
+  const int64_t row = rank > 0 ? shape.dim(shape.rank() - 1) : 0;
   std::vector<int64_t> counts(rank, 0);
   size_t depth = 0;
   T* values = nullptr;  // null as long as all are like the first
@@ -109,9 +112,8 @@ Result read_braces(const Lexer& lexer, size_t begin, const Shape& shape, Arena& 
       p = text + after;
     } else {
       if (depth != rank) return wrong("an element stands outside of the innermost braces");
-      if (++counts[rank - 1] > shape.dim(static_cast<int64_t>(rank - 1))) {
-        return wrong(fmt::format("dimension {} has more than {} elements", rank - 1,
-                                 shape.dim(static_cast<int64_t>(rank - 1))));
+      if (++counts[rank - 1] > row) {
+        return wrong(fmt::format("dimension {} has more than {} elements", rank - 1, row));
       }
       const char* start = p;
       T value;
@@ -131,6 +133,7 @@ Result read_braces(const Lexer& lexer, size_t begin, const Shape& shape, Arena& 
         values[done] = value;
       }
       ++done;
+      if (end - p > 2 && p[0] == ',' && p[1] == ' ') p += 2;
     }
   }
   Result result;

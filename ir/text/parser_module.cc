@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "ir/text/text_parser.h"
 #include "ir/text/unique_names.h"
@@ -197,7 +198,9 @@ bool TextParser::parse_computation(bool is_entry) {
 }
 
 bool TextParser::parse_signature(const Shape*& result, Token& result_token) {
+  bool first = true;
   auto parameter = [&] {
+    if (std::exchange(first, false) && skip_plain_parameters()) return true;
     // The colon belongs to the name and may be left out; behind % there is none.
     Token name;
     if (!expect_name("a parameter's name", name)) return false;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "ir/text/scan.h"
 #include "ir/text/text_parser.h"
 
 namespace minihlo::internal {
@@ -11,7 +12,7 @@ namespace {
 enum : uint8_t { kOfDimensions = 1, kOfTuple = 2 };
 
 // Characters of what stands between the square brackets of a shape, and of arrays in a tuple.
-constexpr std::array<uint8_t, 256> kClasses = [] {
+constexpr std::array<uint8_t, 256> kShapeClasses = [] {
   std::array<uint8_t, 256> classes{};
   for (char c : std::string_view("0123456789,<=?")) {
     classes[static_cast<size_t>(c)] = kOfDimensions | kOfTuple;
@@ -22,7 +23,7 @@ constexpr std::array<uint8_t, 256> kClasses = [] {
 }();
 
 size_t skip(std::string_view text, size_t at, uint8_t what) {
-  while (at < text.size() && (kClasses[static_cast<unsigned char>(text[at])] & what)) ++at;
+  while (at < text.size() && (kShapeClasses[static_cast<unsigned char>(text[at])] & what)) ++at;
   return at;
 }
 
@@ -151,6 +152,24 @@ bool TextParser::recall_shape(size_t end, const Shape*& shape) {
   shape = found->value;
   lexer_.jump(end);
   return true;
+}
+
+bool TextParser::skip_plain_parameters() {
+  const std::string_view text = lexer_.text();
+  for (size_t at = token().offset;;) {
+    if (at >= text.size() || !is(text[at], kWordStart)) return false;
+    at = end_of_word(text, at + 1);
+    if (text.substr(at, 2) != ": ") return false;
+    at += 2;
+    const size_t end = end_of_plain_shape(text, end_of_word(text, at));
+    if (end >= text.size() || !shapes_.find(text.substr(at, end - at))) return false;
+    if (text[end] == ')') {
+      lexer_.jump(end);
+      return true;
+    }
+    if (text.substr(end, 2) != ", ") return false;
+    at = end + 2;
+  }
 }
 
 void TextParser::remember_shape(size_t begin, size_t end, const Shape* shape) {

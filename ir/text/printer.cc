@@ -72,6 +72,8 @@ void TextPrinter::print(const Module& module) {
     const size_t count = module.instruction_count();
     bodies_allowed_ = std::min(kMostTimes * count, std::max(10 * count, kMostInstructions));
   }
+  constexpr size_t kRemembered = 4096;
+  printed_attributes_.resize(std::bit_ceil(std::min(module.instruction_count(), kRemembered)));
   print_header(module);
   for (const Computation* computation : order) {
     print(*computation);

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "ir/hash.h"
 #include "ir/text/printing_order.h"
 #include "ir/text/text_printer.h"
 
@@ -122,7 +123,43 @@ bool TextPrinter::is_printed(const AttributeUse& use, const Attribute* attribute
   return says_something(*attribute);
 }
 
+namespace {
+
+// Whether both have the same values at the same places.
+bool have_equal_attributes(const Instruction& a, const Instruction& b) {
+  return std::ranges::equal(
+      a.attributes(), b.attributes(), [](const Attribute& one, const Attribute& other) {
+        return one.id == other.id && one.size == other.size && one.integer == other.integer;
+      });
+}
+
+}  // namespace
+
+TextPrinter::PrintedAttributes* TextPrinter::attributes_like(const Instruction& instruction) {
+  // A comparison's type may go without saying.
+  if (printed_attributes_.empty() || instruction.opcode() == Opcode::kCompare) return nullptr;
+  uint64_t hash = static_cast<uint64_t>(instruction.opcode());
+  for (const Attribute& attribute : instruction.attributes()) {
+    switch (info(attribute.id).kind) {
+      case AttributeKind::kComputation:
+      case AttributeKind::kComputations:
+      case AttributeKind::kInstructions:
+        return nullptr;
+      default:
+        hash = fold(hash ^ static_cast<uint64_t>(attribute.integer), kHashFactor);
+    }
+  }
+  return &printed_attributes_[hash & (printed_attributes_.size() - 1)];
+}
+
 void TextPrinter::print_attributes(const Instruction& instruction, const Instruction* wrapped) {
+  // Most instructions of a model have the attributes of an earlier one.
+  PrintedAttributes* const like = wrapped ? nullptr : attributes_like(instruction);
+  if (like && like->instruction && like->instruction->opcode() == instruction.opcode() &&
+      have_equal_attributes(*like->instruction, instruction)) {
+    return out_.repeat(like->begin, like->size);
+  }
+  const size_t begin = out_.size();
   auto print_uses = [&](const Instruction& of, std::span<const AttributeUse> uses, bool common) {
     for (const AttributeUse& use : uses) {
       const Attribute* attribute = find_attribute(of.attributes(), use.id);
@@ -159,6 +196,7 @@ void TextPrinter::print_attributes(const Instruction& instruction, const Instruc
   }
   print_uses(instruction, own, false);
   if (!instruction.attributes().empty()) print_uses(instruction, common_attributes(), true);
+  if (like) *like = {&instruction, begin, out_.size() - begin};
 }
 
 }  // namespace minihlo::internal

@@ -45,6 +45,14 @@ class TextBuffer {
     at_ = std::to_chars(to, to + kDigits, value).ptr;
   }
 
+  size_t size() const { return static_cast<size_t>(at_ - out_.data()); }
+  /// Appends a part of what has been written, once more.
+  void repeat(size_t begin, size_t size) {
+    char* to = room(size);
+    std::memcpy(to, out_.data() + begin, size);
+    at_ += size;
+  }
+
   /// Where the next `size` characters may be written; commit() says how far they went.
   char* room(size_t size) {
     if (static_cast<size_t>(end_ - at_) < size) grow(size);

@@ -4,6 +4,7 @@
 //   parser_module.cc       header, tables, computations
 //   parser_recovery.cc     where to go on after an error
 //   parser_instruction.cc  one instruction: name, shape, opcode, operands
+//   parser_line.cc         what of it is taken without tokens
 //   parser_async.cc        X-start, X-update, X-done of opcodes without forms of their own
 //   parser_shape.cc        shapes and layouts
 //   parser_attributes.cc   the table from kinds of attributes to readers, and most readers
@@ -65,6 +66,9 @@ class TextParser {
     // async-done and `wrapped` is X.
     enum class Async : uint8_t { kNone, kStart, kUpdate, kDone } async = Async::kNone;
     Opcode wrapped = Opcode::kParameter;
+    // The text of all its attributes where others may be written alike and mean the same.
+    std::string_view tail;
+    uint32_t tail_hash = 0;
   };
 
   // parser_module.cc
@@ -94,6 +98,7 @@ class TextParser {
   bool parse_nested_operand(const Shape* shape, Instruction*& operand);
   bool parse_tuple_index(Instruction*& operand);
   bool parse_value_operand(Draft& draft, std::vector<Attribute>& attributes);
+  bool parse_parameter_number(std::vector<Attribute>& attributes);
   bool resolve_operand(const Token& name, const Shape* shape, Instruction*& operand);
   bool parse_attributes(Draft& draft, std::span<Instruction* const> operands,
                         std::vector<Attribute>& attributes);
@@ -105,7 +110,7 @@ class TextParser {
   void replace_shape(Draft& draft, std::span<Instruction* const> operands,
                      std::span<const Attribute> attributes);
   /// Of several dimensions, where one is needed, XLA's parser takes the first.
-  void keep_first_dimension(const Draft& draft, std::vector<Attribute>& attributes);
+  void keep_first_dimension(Draft& draft, std::vector<Attribute>& attributes);
   bool settle_shape(Draft& draft, std::span<Instruction* const> operands,
                     std::span<const Attribute> attributes);
   Instruction* make_anonymous(Opcode opcode, const Token& place, std::string_view name,
@@ -118,6 +123,21 @@ class TextParser {
   Scope& scope() { return *scopes_[open_scopes_ - 1]; }
   /// Whether a computation, finished or not, has an instruction of that name.
   bool is_declared(std::string_view name) const;
+
+  // parser_line.cc
+  /// Takes the name that is the current token, and what stands between = and the operands if
+  /// another instruction has the same.
+  bool recall_head(Draft& draft);
+  /// What stands between `begin` and the current token has been read.
+  void remember_head(size_t begin, const Draft& draft);
+  /// A whole number without sign between the current token, '(', and ')'.
+  bool read_plain_number(Token& number);
+  /// Names of instructions of this computation behind the current token, '(', up to ')'.
+  bool read_plain_operands(std::vector<Instruction*>& operands);
+  /// Takes what stands from the current token, ',', to the line's end if it was read before.
+  bool recall_attributes(Draft& draft, std::vector<Attribute>& attributes);
+  /// `attributes`, which must live in the module's arena, are what draft.tail says.
+  void remember_attributes(const Draft& draft, std::span<const Attribute> attributes);
 
   // parser_async.cc
   bool parse_async_opcode(Draft& draft);
@@ -140,6 +160,9 @@ class TextParser {
   bool parse_layout_number(int64_t& value);
   /// Takes the shape of the text from the current token to `end` if it was read before.
   bool recall_shape(size_t end, const Shape*& shape);
+  /// Steps over all parameters of a signature, `x: f32[2], y: f32[3]`, to the closing parenthesis
+  /// if their shapes were read before. Else nothing is changed.
+  bool skip_plain_parameters();
   void remember_shape(size_t begin, size_t end, const Shape* shape);
 
   // parser_attributes.cc
@@ -312,6 +335,19 @@ class TextParser {
     Attribute value;
   };
   std::vector<KnownValue> values_;
+  // The same of what stands before an instruction's operands, and of all its attributes.
+  struct KnownHead {
+    std::string_view text;
+    const Shape* shape = nullptr;
+    Opcode opcode = Opcode::kParameter;
+  };
+  std::vector<KnownHead> heads_;
+  struct KnownTail {
+    std::string_view text;
+    std::span<const Attribute> attributes;
+    Opcode opcode = Opcode::kParameter;
+  };
+  std::vector<KnownTail> tails_;
   std::string scratch_;
   VectorPool<Instruction*> operand_pool_;
   VectorPool<Attribute> attribute_pool_;

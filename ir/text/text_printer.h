@@ -61,6 +61,13 @@ class TextPrinter {
   // printer_instruction.cc
   void print_operands(const Instruction& instruction);
   void print_attributes(const Instruction& instruction, const Instruction* wrapped);
+  struct PrintedAttributes {
+    const Instruction* instruction = nullptr;
+    size_t begin = 0, size = 0;  // in out_
+  };
+  /// Where the attributes of instructions like this one are found; null where what is printed tells
+  /// of more than their values.
+  PrintedAttributes* attributes_like(const Instruction& instruction);
   void print_opcode(const Instruction& instruction, const Instruction*& wrapped);
   const Instruction* sugar(const Instruction& start) const;
   bool is_printed(const AttributeUse& use, const Attribute* attribute) const;
@@ -118,6 +125,9 @@ class TextPrinter {
   tsl::robin_map<const Instruction*, const Instruction*> async_starts_;
   tsl::robin_map<const Shape*, std::string_view> shapes_;
   Arena shape_texts_;
+  // By hash; a later one takes the place of an earlier one. Empty where less than a module is
+  // printed.
+  std::vector<PrintedAttributes> printed_attributes_;
 };
 
 }  // namespace minihlo::internal

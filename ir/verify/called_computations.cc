@@ -21,9 +21,11 @@ bool has_side_effect(const Instruction* instruction) {
   }
 }
 
-// A fusion's body is one expression: all but its root is used in it, and its root is not.
-void check_fused(Verification& v, const Instruction* fusion, const Computation* body) {
-  std::vector<bool> used(body->size(), false);
+// A fusion's body is one expression: all but its root is used in it, and its root is not. `used` is
+// for this function alone.
+void check_fused(Verification& v, const Instruction* fusion, const Computation* body,
+                 std::vector<bool>& used) {
+  used.assign(body->size(), false);
   for (const Instruction* instruction : body->instructions()) {
     if (!v.is_sound(instruction)) return;
     for (const Instruction* operand : instruction->operands()) used[operand->number()] = true;
@@ -152,14 +154,16 @@ void check_called_computations(Verification& v) {
   enum Caller : uint8_t { kAsync = 1, kOther = 2 };
   std::vector<uint8_t> callers(v.module().computations().size(), 0);
   std::vector<bool> done(callers.size(), false);
+  std::vector<bool> used;
   WrappedComputations wrapped(v);
-  for (const Instruction* instruction : v.callers()) {
+  for (const Call& call : v.calls()) {
+    const Instruction* instruction = call.caller;
     if (!v.is_sound(instruction)) continue;
     const Opcode opcode = instruction->opcode();
     if (opcode == Opcode::kCall) check_composite(v, instruction);
     const bool is_async = opcode == Opcode::kAsyncStart || opcode == Opcode::kAsyncUpdate ||
                           opcode == Opcode::kAsyncDone;
-    for (const Computation* called : instruction->called_computations()) {
+    for (const Computation* called : v.called(call)) {
       uint8_t& callers_of = callers[called->number()];
       const uint8_t before = callers_of;
       callers_of |= is_async ? kAsync : kOther;
@@ -177,7 +181,7 @@ void check_called_computations(Verification& v) {
         continue;
       }
       if (opcode == Opcode::kFusion) {
-        check_fused(v, instruction, called);
+        check_fused(v, instruction, called, used);
         done[called->number()] = true;
       } else if (opcode == Opcode::kAsyncStart) {
         wrapped.check(instruction, called);

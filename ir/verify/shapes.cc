@@ -1,7 +1,10 @@
 #include <algorithm>
+#include <array>
+#include <cstring>
 
 #include <tsl/robin_set.h>
 
+#include "ir/hash.h"
 #include "ir/inference/context.h"
 #include "ir/row_major.h"
 #include "ir/shape_inference.h"
@@ -188,15 +191,81 @@ void check_written(Verification& v, const Instruction* instruction, const Shape*
   }
 }
 
+// What the rules of shapes look at, of instructions that broke none. Most instructions of a model
+// differ from an earlier one in their names and metadata alone.
+class FoundRight {
+ public:
+  FoundRight() : table_(kSize) {
+    for (const AttributeUse& use : common_attributes()) common_[static_cast<size_t>(use.id)] = true;
+  }
+
+  // Whether one like it was found right. If not, it is what add() adds.
+  bool contains(const Instruction* instruction) {
+    place_ = nullptr;
+    looked_ = {};
+    looked_.opcode = instruction->opcode();
+    looked_.result = instruction->shape();
+    const size_t count = instruction->operand_count();
+    if (count > kMostOperands) return false;
+    for (size_t i = 0; i < count; ++i) looked_.operands[i] = instruction->operand(i)->shape();
+    size_t own = 0;
+    for (const Attribute& attribute : instruction->attributes()) {
+      if (common_[static_cast<size_t>(attribute.id)]) continue;
+      if (own == kMostAttributes) return false;
+      Own& copy = looked_.attributes[own++];
+      copy.id = static_cast<size_t>(attribute.id);
+      copy.size = attribute.size;
+      // A number's bits, or where the value lies: what was written alike most often lies together.
+      std::memcpy(&copy.value, &attribute.integer, sizeof(copy.value));
+    }
+    auto mix = [](uint64_t hash, uint64_t value) {
+      return internal::fold(hash ^ value, internal::kHashFactor);
+    };
+    auto address = [](const Shape* shape) { return reinterpret_cast<uintptr_t>(shape); };
+    uint64_t hash = mix(static_cast<uint64_t>(looked_.opcode), address(looked_.result));
+    for (size_t i = 0; i < count; ++i) hash = mix(hash, address(looked_.operands[i]));
+    for (size_t i = 0; i < own; ++i) hash = mix(hash, looked_.attributes[i].value);
+    place_ = &table_[hash % kSize];
+    return *place_ == looked_;
+  }
+  void add() {
+    if (place_) *place_ = looked_;
+  }
+
+ private:
+  static constexpr size_t kSize = 2048, kMostOperands = 3, kMostAttributes = 3;
+  struct Own {
+    size_t id = 0;
+    uint64_t size = 0, value = 0;
+
+    bool operator==(const Own&) const = default;
+  };
+  struct Looked {
+    Opcode opcode{};
+    const Shape* result = nullptr;
+    std::array<const Shape*, kMostOperands> operands{};
+    std::array<Own, kMostAttributes> attributes{};
+
+    bool operator==(const Looked&) const = default;
+  };
+
+  std::array<bool, kAttributeCount> common_{};  // to all opcodes, which no rule of shapes looks at
+  std::vector<Looked> table_;                   // by hash; a later one takes an earlier one's place
+  Looked looked_;
+  Looked* place_ = nullptr;
+};
+
 }  // namespace
 
 void check_shapes(Verification& v) {
+  FoundRight found_right;
   Layouts layouts;
   bool unbounded = false;
   ShapePool& shapes = *v.module().shape_pool();
   for (const Computation* computation : v.module().computations()) {
     for (const Instruction* instruction : computation->instructions()) {
-      if (!v.is_sound(instruction)) continue;
+      if (!v.is_sound(instruction) || found_right.contains(instruction)) continue;
+      const size_t reported = v.diagnostics().all().size() + v.diagnostics().error_count();
       const Opcode opcode = instruction->opcode();
       if (std::string wrong = layouts.check(instruction->shape()); !wrong.empty()) {
         v.error("layout", instruction, "{}", wrong);
@@ -219,6 +288,9 @@ void check_shapes(Verification& v) {
         v.warning("unbounded", instruction,
                   "{} has a dimension without a bound, which XLA takes only where it is told to",
                   to_string(instruction->shape(), false));
+      }
+      if (reported == v.diagnostics().all().size() + v.diagnostics().error_count()) {
+        found_right.add();
       }
     }
   }

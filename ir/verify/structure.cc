@@ -39,8 +39,9 @@ void check_entry(Verification& v) {
     v.header_error("no-entry", "", "the module has no entry computation");
     return;
   }
-  for (const Instruction* instruction : v.callers()) {
-    for (const Computation* called : instruction->called_computations()) {
+  for (const Call& call : v.calls()) {
+    const Instruction* instruction = call.caller;
+    for (const Computation* called : v.called(call)) {
       if (called != entry) continue;
       if (instruction->opcode() == Opcode::kFusion) {
         v.error("called-entry", instruction, "%{} fuses the entry computation %{}",
@@ -100,8 +101,9 @@ void check_root_and_parameters(Verification& v, const Computation* computation) 
   }
 }
 
-// Whether operands and attributes are such that the instruction may be looked at.
-bool check_instruction(Verification& v, const Instruction* instruction) {
+// Whether operands and attributes are such that the instruction may be looked at. `call` is its own
+// where it calls computations, else null.
+bool check_instruction(Verification& v, const Instruction* instruction, const Call* call) {
   const Opcode opcode = instruction->opcode();
   bool sound = true;
   if (!instruction->shape()) {
@@ -141,8 +143,8 @@ bool check_instruction(Verification& v, const Instruction* instruction) {
       sound = false;
     }
   }
-  if (!instruction->calls_computations()) return sound;
-  for (const Computation* called : instruction->called_computations()) {
+  if (!call) return sound;
+  for (const Computation* called : v.called(*call)) {
     if (called && called->module() == &v.module()) continue;
     v.error("called-computation", instruction, "%{} calls a computation that the module lacks",
             instruction->name());
@@ -156,8 +158,8 @@ void check_call_graph(Verification& v) {
   enum class State : uint8_t { kNew, kOpen, kDone };
   struct Frame {
     const Computation* computation;
-    size_t next = 0;                        // of its callers
-    std::vector<Computation*> called = {};  // by the one before that: what is left, last first
+    size_t call = 0;  // the one to go on with, of the computation's
+    size_t next = 0;  // of what it calls
   };
   std::span<Computation* const> computations = v.module().computations();
   std::vector<State> state(computations.size(), State::kNew);
@@ -168,25 +170,24 @@ void check_call_graph(Verification& v) {
     stack.push_back({start});
     while (!stack.empty()) {
       Frame& frame = stack.back();
-      if (frame.called.empty()) {
-        const std::span<const Instruction* const> callers = v.callers_in(frame.computation);
-        if (frame.next == callers.size()) {
-          state[frame.computation->number()] = State::kDone;
-          stack.pop_back();
-          continue;
-        }
-        frame.called = callers[frame.next++]->called_computations();
-        std::ranges::reverse(frame.called);
+      const std::span<const Call> calls = v.calls_in(frame.computation);
+      if (frame.call == calls.size()) {
+        state[frame.computation->number()] = State::kDone;
+        stack.pop_back();
         continue;
       }
-      const Computation* called = frame.called.back();
-      frame.called.pop_back();
+      const Call& call = calls[frame.call];
+      if (frame.next == call.count) {
+        ++frame.call;
+        frame.next = 0;
+        continue;
+      }
+      const Computation* called = v.called(call)[frame.next++];
       if (!called || called->module() != &v.module()) continue;
       State& to = state[called->number()];
       if (to == State::kOpen) {
-        const Instruction* caller = v.callers_in(frame.computation)[frame.next - 1];
-        v.error("call-cycle", caller, "%{} calls %{}, from which it is called itself",
-                caller->name(), called->name());
+        v.error("call-cycle", call.caller, "%{} calls %{}, from which it is called itself",
+                call.caller->name(), called->name());
       } else if (to == State::kNew) {
         to = State::kOpen;
         stack.push_back({called});
@@ -202,8 +203,14 @@ void check_structure(Verification& v) {
   check_entry(v);
   for (const Computation* computation : v.module().computations()) {
     check_root_and_parameters(v, computation);
+    std::span<const Call> calls = v.calls_in(computation);
     for (const Instruction* instruction : computation->instructions()) {
-      if (!check_instruction(v, instruction)) v.mark_unsound(instruction);
+      const Call* call = nullptr;
+      if (!calls.empty() && calls.front().caller == instruction) {
+        call = &calls.front();
+        calls = calls.subspan(1);
+      }
+      if (!check_instruction(v, instruction, call)) v.mark_unsound(instruction);
     }
   }
   check_call_graph(v);

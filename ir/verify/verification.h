@@ -21,6 +21,12 @@
 
 namespace minihlo::verifier {
 
+/// An instruction that calls computations. Which ones, Verification::called() tells.
+struct Call {
+  const Instruction* caller;
+  size_t first, count;
+};
+
 class Verification {
  public:
   Verification(const Module& module, const VerifyOptions& options, Diagnostics& diagnostics);
@@ -34,11 +40,16 @@ class Verification {
   /// lacks need not look at its instructions.
   bool uses(Family family) const { return families_[static_cast<size_t>(family)]; }
   bool uses(AttributeId id) const { return attributes_[static_cast<size_t>(id)]; }
-  /// The instructions that call computations, in the module's order; those of one computation.
-  std::span<const Instruction* const> callers() const { return callers_; }
-  std::span<const Instruction* const> callers_in(const Computation* computation) const {
-    const size_t first = first_callers_[computation->number()];
-    return callers().subspan(first, first_callers_[computation->number() + 1] - first);
+  /// Instructions and the computations that they call, in the module's order; those of one
+  /// computation.
+  std::span<const Call> calls() const { return calls_; }
+  std::span<const Call> calls_in(const Computation* computation) const {
+    const size_t first = first_calls_[computation->number()];
+    return calls().subspan(first, first_calls_[computation->number() + 1] - first);
+  }
+  /// The computations that are called, in the order of Instruction::called_computations().
+  std::span<Computation* const> called(const Call& call) const {
+    return std::span(called_).subspan(call.first, call.count);
   }
 
   /// Whether the instruction has the operands and attributes that its opcode asks for, so that its
@@ -106,8 +117,9 @@ class Verification {
   std::optional<Mesh> mesh_;
   std::bitset<static_cast<size_t>(Family::kRandom) + 1> families_;
   std::bitset<kAttributeCount> attributes_;
-  std::vector<const Instruction*> callers_;
-  std::vector<size_t> first_callers_;  // by computation, and the number of all
+  std::vector<Call> calls_;
+  std::vector<Computation*> called_;
+  std::vector<size_t> first_calls_;  // by computation, and the number of all
   bool all_sound_ = true;
   std::map<std::string_view, Location> header_locations_;  // of attributes asked for so far
   std::vector<std::vector<bool>> unsound_;  // by computation and instruction; empty: all sound
