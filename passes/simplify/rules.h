@@ -21,10 +21,6 @@ Instruction* elementwise(Emitter& emit, const Instruction& at);
 /// Conversions of element types, one after the other.
 Instruction* conversion(Emitter& emit, const Instruction& at);
 
-/// Whether all values of `from` are values of `to`, so that converting to `to` first changes
-/// nothing of what a further conversion to `result` gives, bit for bit.
-bool converts_through(ElementType from, ElementType to, ElementType result);
-
 /// The value of an array that has the same at each index by what it is: a constant, or a broadcast
 /// of a scalar one.
 std::optional<std::span<const std::byte>> splat(const Instruction& instruction);

@@ -69,7 +69,6 @@ std::optional<std::vector<int64_t>> known_starts(const Terms& terms, const Instr
 bool is_impure(const Instruction& instruction) {
   switch (instruction.opcode()) {
     case Opcode::kRng:
-    case Opcode::kRngGetAndUpdateState:
       return true;
     case Opcode::kCustomCall:
       return instruction.get(attr::custom_call_has_side_effect);
@@ -117,6 +116,11 @@ TermDomain::Leaves TermDomain::apply(const Instruction& instruction,
         leaves.emplace_back(handle);
       }
       return leaves;
+    }
+    case Opcode::kRngGetAndUpdateState: {
+      tl::expected<Array, Stop> value = random_states(instruction, devices);
+      if (!value) return tl::unexpected(std::move(value.error()));
+      return std::vector<Array>{*std::move(value)};
     }
     default:
       break;
@@ -199,7 +203,29 @@ TermDomain::Handles TermDomain::apply_once(const Instruction& instruction,
     if (!result) return tl::unexpected(std::move(result.error()));
     if (*result) return std::vector<Handle>{**result};
   }
+  if (std::optional<Handle> sum = exact_sum(instruction, operands))
+    return std::vector<Handle>{*sum};
+  if (std::optional<Handle> same = bit_cast(instruction, operands)) {
+    return std::vector<Handle>{*same};
+  }
   return opaque(instruction, operands);
+}
+
+// A bitcast-convert between types of one width works element by element.
+std::optional<Handle> TermDomain::bit_cast(const Instruction& instruction,
+                                           std::span<const Handle> operands) {
+  if (instruction.opcode() != Opcode::kBitcastConvert || terms_.known(operands[0])) {
+    return std::nullopt;
+  }
+  const ElementType from = instruction.operand(0)->shape()->element_type();
+  const ElementType to = instruction.shape()->element_type();
+  // Narrower ones are stored with or without their sign.
+  if (info(from).bits != info(to).bits || info(from).bits < 8 || from == ElementType::PRED) {
+    return std::nullopt;
+  }
+  const PointFunction function{
+      rules_.functions().elementwise({Opcode::kBitcastConvert, std::span(&from, 1), to, {}}), to};
+  return apply_pointwise(terms_, rules_, function, operands, instruction.shape()->element_count());
 }
 
 tl::expected<TermDomain::Array, Stop> TermDomain::ids(const Instruction& instruction,
@@ -217,6 +243,38 @@ tl::expected<TermDomain::Array, Stop> TermDomain::ids(const Instruction& instruc
                                                                          : mesh_.partition(device));
     values.push_back(terms_.literal(ElementType::U32, 1, std::as_bytes(std::span(&id, 1))));
   }
+  return Array(std::move(values));
+}
+
+// The state that a device starts with, which is any, and what was added to it since.
+tl::expected<TermDomain::Array, Stop> TermDomain::random_states(const Instruction& instruction,
+                                                                std::span<const int> devices) {
+  ++random_states_taken_;
+  const Shape* shape = instruction.shape();
+  if (region_depth_ > 0 || level_ > 0 || shape->element_type() != ElementType::U64 ||
+      shape->element_count() != 2) {
+    return tl::unexpected(Stop::unsupported(
+        std::string(to_string(instruction.opcode())),
+        fmt::format("{} is not understood by the prover {}", instruction_place(instruction),
+                    region_depth_ > 0 || level_ > 0 ? "where it may run many times"
+                                                    : "with another shape than u64[2]")));
+  }
+  random_states_.resize(static_cast<size_t>(mesh_.device_count()));
+  std::vector<Handle> values;
+  for (int device : devices) {
+    const Handle start =
+        terms_.placeholder(kRandomLevel, 0, device, ElementType::U64, shape->element_count());
+    auto& [low, high] = random_states_[static_cast<size_t>(device)];
+    const uint32_t later = terms_.signature(fmt::format("random state after {} {}", high, low));
+    const bool is_first = low == 0 && high == 0;
+    values.push_back(is_first ? start
+                              : terms_.apply(later, 0, ElementType::U64, shape->element_count(),
+                                             std::span(&start, 1)));
+    const auto delta = static_cast<uint64_t>(instruction.get(attr::delta));
+    low += delta;
+    if (low < delta) ++high;
+  }
+  assumptions_.insert("random states are the same at the start");
   return Array(std::move(values));
 }
 
@@ -334,7 +392,7 @@ tl::expected<std::optional<Handle>, Stop> TermDomain::pointwise(const Instructio
     std::optional<Handle> chosen =
         select_by_known_mask(terms_, operands[0], operands[1], operands[2], shape->dims());
     if (chosen) {
-      rules_.insert("select-known");
+      rules_.use("select-known");
       return chosen;
     }
   }
@@ -354,19 +412,12 @@ tl::expected<std::optional<Handle>, Stop> TermDomain::pointwise(const Instructio
 
 tl::expected<std::optional<PointFunction>, Stop> TermDomain::point_function(
     const Instruction& instruction) {
-  auto op = elementwise_ops_.find(&instruction);
-  if (op == elementwise_ops_.end()) {
-    tl::expected<ElementwiseOp, std::string> found = elementwise_op(instruction);
-    if (!found) return std::optional<PointFunction>();
-    op = elementwise_ops_.emplace(&instruction, *found).first;
-  }
   tl::expected<uint32_t, Stop> name = signature(instruction);
   if (!name) return tl::unexpected(std::move(name.error()));
+  if (!terms_.signature(*name).op) return std::optional<PointFunction>();
   PointFunction function;
   function.signature = *name;
   function.type = instruction.shape()->element_type();
-  function.opcode = instruction.opcode();
-  function.op = &op->second;
   return function;
 }
 

@@ -133,8 +133,7 @@ TermDomain::Leaves TermDomain::moved_between(const Instruction& instruction,
 // What is wrong with the rows that the devices of a group send, as the simulator says it, as far as
 // offsets and sizes are known; empty where nothing is.
 std::string TermDomain::wrong_rows(const Instruction& instruction, std::span<const Array> operands,
-                                   const Gathering& gathering,
-                                   std::span<const int64_t> members) const {
+                                   const Gathering& gathering, std::span<const int64_t> members) {
   const Shape* input = instruction.operand(0)->shape();
   const Shape* output = instruction.operand(1)->shape();
   const Shape* table = instruction.operand(2)->shape();
@@ -147,15 +146,18 @@ std::string TermDomain::wrong_rows(const Instruction& instruction, std::span<con
     const auto position = static_cast<size_t>(gathering.position_of[static_cast<size_t>(sender)]);
     std::optional<std::vector<std::byte>> known[3];  // offsets, sizes, offsets of the receiver
     for (size_t i = 0; i < 3; ++i) known[i] = terms_.known(operands[i + 2][position]);
-    if (!known[0] || !known[1] || !known[2]) continue;
     for (int64_t at = 0; at < table->element_count(); ++at) {
-      int64_t entry[3];
+      std::optional<int64_t> entry[3];
       for (size_t i = 0; i < 3; ++i) {
         const ElementType type = instruction.operand(i + 2)->shape()->element_type();
-        entry[i] = decode_integer(type, known[i]->data() + at * info(type).bytes);
+        if (known[i]) entry[i] = decode_integer(type, known[i]->data() + at * info(type).bytes);
       }
-      const auto [from, size, to] = entry;
-      if (size <= 0) continue;
+      if (entry[1] && *entry[1] <= 0) continue;
+      if (!entry[0] || !entry[1] || !entry[2]) {
+        assumptions_.insert("ragged-all-to-all moves no rows beyond what devices have");
+        break;
+      }
+      const int64_t from = *entry[0], size = *entry[1], to = *entry[2];
       if (from < 0 || size > input->dim(0) || from > input->dim(0) - size || to < 0 ||
           size > output->dim(0) || to > output->dim(0) - size) {
         const int64_t receiver =
@@ -234,24 +236,28 @@ tl::expected<PointFunction, Stop> TermDomain::reducer(const Instruction& instruc
   PointFunction function;
   function.type = type;
   function.fold = evaluator_.program(computation);
+  if (const std::optional<Opcode> opcode = exact_reducer(computation, type)) {
+    function.signature = rules_.functions().exact_fold(*opcode, type);
+    return function;
+  }
   bool commutative = false;
   if (function.fold && function.fold->single_opcode()) {
     Opcode opcode = *function.fold->single_opcode();
-    commutative =
-        is_exact_reduction(opcode, type) || (members == 2 && is_commutative_pair(opcode, type));
+    commutative = members == 2 && is_commutative_pair(opcode, type);
   }
-  Signature fold{fmt::format("fold {} {{{}}}{}", to_string(type), *region,
-                             commutative ? " in any order" : "")};
+  Signature fold;
+  fold.key =
+      fmt::format("fold {} {{{}}}{}", to_string(type), *region, commutative ? " in any order" : "");
   fold.kind = Signature::Kind::kFold;
   fold.instruction = &instruction;
   fold.commutative = commutative;
-  if (function.fold) fold.combines = function.fold->single_opcode();
+  if (function.fold) fold.folds = function.fold->single_opcode();
   function.signature = terms_.signature(std::move(fold));
   return function;
 }
 
 tl::expected<std::optional<PointFunction>, Stop> TermDomain::reducer_step(
-    const Instruction& instruction, ElementType type, size_t members) {
+    const Instruction& instruction, ElementType type) {
   const Computation& computation = *instruction.get(attr::to_apply);
   const Instruction& root = *computation.root();
   const auto has_type = [&](const Instruction* one) {
@@ -263,10 +269,8 @@ tl::expected<std::optional<PointFunction>, Stop> TermDomain::reducer_step(
                        root.operand(0) == computation.parameters()[0] &&
                        root.operand(1) == computation.parameters()[1] && has_type(&root) &&
                        std::ranges::all_of(computation.parameters(), has_type);
-  // Of several members in any order a fold is the normal form.
-  if (!is_step || (members > 2 && is_exact_reduction(root.opcode(), type))) {
-    return std::optional<PointFunction>();
-  }
+  // Of members in any order a fold is the normal form.
+  if (!is_step || exact_reducer(computation, type)) return std::optional<PointFunction>();
   return point_function(root);
 }
 
@@ -298,7 +302,7 @@ TermDomain::Leaves TermDomain::reduced_between(const Instruction& instruction,
         int position = gathering.position_of[static_cast<size_t>(member)];
         arguments.push_back(operands[leaf][static_cast<size_t>(position)]);
       }
-      auto step = reducer_step(instruction, operand_shape->element_type(), members.size());
+      auto step = reducer_step(instruction, operand_shape->element_type());
       if (!step) return tl::unexpected(std::move(step.error()));
       Handle sum = arguments[0];
       if (*step) {

@@ -34,8 +34,8 @@ bool Demand::parts(const Element& wanted, std::vector<Element>& elements) const 
       break;
   }
   const Signature& signature = terms_.signature(node.signature);
-  if (!signature.instruction) return false;
-  bool whole = signature.kind == Signature::Kind::kOpaque;
+  const bool whole = signature.kind == Signature::Kind::kOpaque;
+  if (!signature.instruction && (whole || !signature.opcode)) return false;
   int64_t total = 0;
   for (Handle argument : terms_.arguments(wanted.tensor)) {
     int64_t count = terms_.node(argument).count;
@@ -131,8 +131,14 @@ bool Demand::compute_pointwise(const Element& wanted, std::span<const Element> e
   if (signature.kind == Signature::Kind::kPointwise) {
     std::vector<ElementType> types;
     for (const Element& element : elements) types.push_back(terms_.node(element.tensor).type);
-    Opcode opcode = signature.instruction->opcode();
-    auto op = op_of(opcode, types, node.type, signature.instruction->attributes());
+    const Opcode opcode = *signature.opcode;
+    if (opcode == Opcode::kBitcastConvert) {
+      if (computed_type(types[0]) != types[0] || computed_type(node.type) != node.type)
+        return false;
+      done_.emplace(wanted, values[0]);
+      return true;
+    }
+    auto op = op_of(opcode, types, node.type, signature.attributes);
     if (!op || values.size() != static_cast<size_t>(op->operand_count())) return false;
     std::vector<const std::byte*> data;
     std::vector<int64_t> steps(values.size(), 0);
@@ -144,11 +150,11 @@ bool Demand::compute_pointwise(const Element& wanted, std::span<const Element> e
       value = wide_->converted(value, types[0], node.type);
       std::memcpy(result[0].data(), &value, sizeof(value));
     }
-  } else if (computed_type(node.type) != node.type) {
-    const ScalarProgram* program = evaluator_.program(*signature.instruction->get(attr::to_apply));
-    if (!program || !program->single_opcode()) return false;
+  } else if (signature.opcode || computed_type(node.type) != node.type) {
+    const std::optional<Opcode> opcode = signature.opcode ? signature.opcode : signature.folds;
+    if (!opcode) return false;
     const ElementType types[] = {node.type, node.type};
-    auto op = op_of(*program->single_opcode(), types, node.type, {});
+    auto op = op_of(*opcode, types, node.type, {});
     if (!op) return false;
     result[0] = values[0];
     for (size_t i = 1; i < values.size(); ++i) {

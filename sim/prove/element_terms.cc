@@ -23,6 +23,15 @@ int64_t size_along(const Shape* shape, std::span<const int64_t> dims) {
   return size;
 }
 
+bool is_exact_dot(const Signature& signature) {
+  const Instruction* dot = signature.instruction;
+  if (!dot || dot->opcode() != Opcode::kDot || dot->operand_count() != 2) return false;
+  return is_integer(dot->shape()->element_type()) &&
+         std::ranges::all_of(dot->operands(), [](const Instruction* operand) {
+           return is_integer(operand->shape()->element_type());
+         });
+}
+
 bool contains(std::span<const int64_t> list, int64_t value) {
   return std::ranges::find(list, value) != list.end();
 }
@@ -35,10 +44,21 @@ size_t ElementTerms::KeyHash::operator()(const Key& key) const {
   return hash;
 }
 
+ElementTerms::ElementTerms(Terms& terms, Rules& rules)
+    : terms_(terms), rules_(rules), whole_(terms.signature("element of")) {
+  literals_.reserve(kElementTypeCount);
+  for (const ElementTypeInfo& type : kElementTypes) {
+    literals_.push_back(terms_.signature(fmt::format("element literal {}", type.text)));
+  }
+}
+
 uint32_t ElementTerms::intern(Key key) {
   auto number = static_cast<uint32_t>(numbers_.size());
   const auto [place, is_new] = numbers_.try_emplace(std::move(key), number);
-  if (is_new) keys_.push_back(&place->first);
+  if (is_new) {
+    keys_.push_back(&place->first);
+    argument_count_ += place->first.arguments.size();
+  }
   return place->second;
 }
 
@@ -48,7 +68,9 @@ std::optional<uint32_t> ElementTerms::element(Handle tensor, int64_t index) {
   std::vector<Element> pending{{tensor, index}};
   std::vector<Element> elements;
   while (!pending.empty()) {
-    if (done_.size() > kMaxTerms || pending.size() > kMaxTerms) return std::nullopt;
+    if (done_.size() > kMaxTerms || pending.size() > kMaxTerms || argument_count_ > kMaxArguments) {
+      return std::nullopt;
+    }
     Element wanted = pending.back();
     if (done_.contains(wanted)) {
       pending.pop_back();
@@ -69,20 +91,7 @@ std::optional<uint32_t> ElementTerms::element(Handle tensor, int64_t index) {
       continue;
     }
     for (const Element& part : elements) key.arguments.push_back(done_.at(part));
-    if (std::optional<uint32_t> same = simplified(wanted, key)) {
-      done_.emplace(wanted, *same);
-      continue;
-    }
-    if (std::optional<uint32_t> value = combined(node, key.arguments)) {
-      done_.emplace(wanted, *value);
-      continue;
-    }
-    if (node.kind == NodeKind::kApply && terms_.signature(node.signature).commutative &&
-        !std::ranges::is_sorted(key.arguments)) {
-      rules_.insert("commute");
-      std::ranges::sort(key.arguments);
-    }
-    done_.emplace(wanted, intern(std::move(key)));
+    done_.emplace(wanted, combined(wanted, std::move(key)));
   }
   return done_.at({tensor, index});
 }
@@ -94,13 +103,7 @@ void ElementTerms::parts(const Element& wanted, std::vector<Element>& elements, 
     key.arguments.push_back(static_cast<uint32_t>(wanted.index >> 32));
   };
   if (node.kind == NodeKind::kLiteral) {
-    key.what = terms_.signature(fmt::format("element literal {}", to_string(node.type)));
-    std::span<const std::byte> bytes = terms_.bytes_of(node, wanted.index);
-    for (size_t at = 0; at < bytes.size(); at += 4) {
-      uint32_t part = 0;
-      std::memcpy(&part, bytes.data() + at, std::min<size_t>(4, bytes.size() - at));
-      key.arguments.push_back(part);
-    }
+    key = *keys_[constant(node.type, terms_.bytes_of(node, wanted.index))];
     return;
   }
   if (node.kind == NodeKind::kAssembled) {
@@ -129,7 +132,7 @@ void ElementTerms::parts(const Element& wanted, std::vector<Element>& elements, 
       return reduce_parts(wanted, *instruction, elements, key);
     }
   }
-  key.what = terms_.signature("element of");
+  key.what = whole_;
   key.arguments = {wanted.tensor.node, static_cast<uint32_t>(wanted.tensor.device)};
   index_words();
 }
@@ -226,71 +229,77 @@ void ElementTerms::reduce_parts(const Element& wanted, const Instruction& reduce
   }
 }
 
-std::optional<uint32_t> ElementTerms::combined(const Node& node,
-                                               std::span<const uint32_t> arguments) {
-  if (node.kind != NodeKind::kApply) return std::nullopt;
+uint32_t ElementTerms::combined(const Element& wanted, Key key) {
+  const Node& node = terms_.node(wanted.tensor);
+  if (node.kind != NodeKind::kApply || key.what == whole_) return intern(std::move(key));
   const Signature& signature = terms_.signature(node.signature);
-  if (!signature.combines || arguments.size() < 2) return std::nullopt;
-  const Opcode opcode = *signature.combines;
-  const auto [known, is_new] = combiners_.try_emplace(node.signature);
-  if (is_new) {
-    known->second =
-        terms_.signature(fmt::format("element {} {}", to_string(opcode), to_string(node.type)));
-  }
-  const uint32_t what = known->second;
-  if (is_exact_reduction(opcode, node.type)) return combined_exactly(what, arguments);
-  const bool may_swap = is_commutative(opcode) && !is_complex(node.type);
-  uint32_t value = arguments[0];
-  for (const uint32_t next : arguments.subspan(1)) {
-    Key key{what, {value, next}};
-    if (may_swap && next < value) {
-      rules_.insert("commute");
-      std::swap(key.arguments[0], key.arguments[1]);
+  std::vector<Ref> refs(key.arguments.begin(), key.arguments.end());
+  auto normal = [&](uint32_t function, std::vector<Ref> arguments) {
+    return rules_.normal(function, std::move(arguments), *this);
+  };
+  if (signature.kind == Signature::Kind::kOpaque) {
+    if (signature.folds) {
+      return static_cast<uint32_t>(
+          normal(rules_.functions().exact_fold(*signature.folds, node.type), std::move(refs)));
     }
-    value = intern(std::move(key));
+    if (!is_exact_dot(signature)) return intern(std::move(key));
+    const Instruction& dot = *signature.instruction;
+    std::vector<Ref> products;
+    for (size_t i = 0; i < refs.size(); i += 2) {
+      for (size_t side = 0; side < 2; ++side) {
+        const ElementType own = dot.operand(side)->shape()->element_type();
+        Ref& factor = refs[i + side];
+        if (own != node.type) {
+          factor = normal(rules_.functions().of(Opcode::kConvert, own, node.type), {factor});
+        }
+      }
+      products.push_back(normal(rules_.functions().exact_fold(Opcode::kMultiply, node.type),
+                                {refs[i], refs[i + 1]}));
+    }
+    return static_cast<uint32_t>(
+        normal(rules_.functions().exact_fold(Opcode::kAdd, node.type), std::move(products)));
   }
-  return value;
+  if (!signature.folds) return static_cast<uint32_t>(normal(node.signature, std::move(refs)));
+  // From the first on, as instructions one after the other.
+  Ref value = refs[0];
+  const uint32_t step = rules_.functions().of(*signature.folds, node.type);
+  for (size_t i = 1; i < refs.size(); ++i) value = normal(step, {value, refs[i]});
+  return static_cast<uint32_t>(value);
 }
 
-uint32_t ElementTerms::combined_exactly(uint32_t what, std::span<const uint32_t> arguments) {
-  // A row of n of them holds n^2 / 2 arguments.
-  constexpr size_t kMaxArguments = 1024;
-  Key key{what, {}};
-  for (const uint32_t argument : arguments) {
-    const Key& inner = *keys_[argument];
-    if (inner.what == what && inner.arguments.size() <= kMaxArguments) {
-      rules_.insert("associate");
-      key.arguments.insert(key.arguments.end(), inner.arguments.begin(), inner.arguments.end());
-    } else {
-      key.arguments.push_back(argument);
-    }
-  }
-  if (!std::ranges::is_sorted(key.arguments)) {
-    rules_.insert("commute");
-    std::ranges::sort(key.arguments);
+uint32_t ElementTerms::literal_of(ElementType type) { return literals_[static_cast<size_t>(type)]; }
+
+TermStore::Ref ElementTerms::constant(ElementType type, std::span<const std::byte> value) {
+  Key key{literal_of(type), {}};
+  for (size_t at = 0; at < value.size(); at += 4) {
+    uint32_t part = 0;
+    std::memcpy(&part, value.data() + at, std::min<size_t>(4, value.size() - at));
+    key.arguments.push_back(part);
   }
   return intern(std::move(key));
 }
 
-// The element that this one is equal to because another argument is neutral.
-std::optional<uint32_t> ElementTerms::simplified(const Element& wanted, const Key& key) {
-  const Node& node = terms_.node(wanted.tensor);
-  if (node.kind != NodeKind::kApply) return std::nullopt;
-  const Signature& signature = terms_.signature(node.signature);
-  if (signature.kind != Signature::Kind::kPointwise) return std::nullopt;
-  std::vector<std::optional<std::span<const std::byte>>> known;
-  std::vector<Handle> arguments = terms_.arguments(wanted.tensor);
-  for (Handle argument : arguments) {
-    int64_t index = terms_.node(argument).count == 1 ? 0 : wanted.index;
-    Element source = terms_.source_of({argument, index});
-    const Node& from = terms_.node(source.tensor);
-    known.emplace_back();
-    if (from.kind == NodeKind::kLiteral) known.back() = terms_.bytes_of(from, source.index);
-  }
-  PointFunction function{node.signature, node.type, signature.instruction->opcode()};
-  int same = neutral_argument(function, terms_.node(arguments.back()).type, known, rules_);
-  if (same < 0) return std::nullopt;
-  return key.arguments[static_cast<size_t>(same)];
+TermStore::Ref ElementTerms::make(uint32_t function, std::span<const Ref> arguments) {
+  Key key{function, {}};
+  for (Ref argument : arguments) key.arguments.push_back(static_cast<uint32_t>(argument));
+  return intern(std::move(key));
+}
+
+std::optional<std::span<const std::byte>> ElementTerms::literal(Ref ref, ElementType type) const {
+  const Key& key = *keys_[ref];
+  if (key.what != literals_[static_cast<size_t>(type)]) return std::nullopt;
+  return std::as_bytes(std::span(key.arguments)).first(static_cast<size_t>(info(type).bytes));
+}
+
+std::optional<uint32_t> ElementTerms::function(Ref ref) const {
+  const uint32_t what = keys_[ref]->what;
+  if (!terms_.signature(what).opcode) return std::nullopt;
+  return what;
+}
+
+std::vector<TermStore::Ref> ElementTerms::arguments(Ref ref) const {
+  const std::vector<uint32_t>& own = keys_[ref]->arguments;
+  return {own.begin(), own.end()};
 }
 
 }  // namespace minihlo::prove

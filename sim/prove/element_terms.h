@@ -16,12 +16,13 @@
 
 namespace minihlo::prove {
 
-class ElementTerms {
+class ElementTerms : private TermStore {
  public:
-  /// More terms than this are not made.
+  /// More terms than this are not made, nor more arguments of them.
   static constexpr size_t kMaxTerms = size_t{1} << 22;
+  static constexpr size_t kMaxArguments = size_t{1} << 26;
 
-  ElementTerms(Terms& terms, RuleNames& rules) : terms_(terms), rules_(rules) {}
+  ElementTerms(Terms& terms, Rules& rules);
 
   /// The number of an element's term; equal numbers mean equal values. Nothing when there would be
   /// too many terms.
@@ -43,19 +44,25 @@ class ElementTerms {
                  Key& key);
   void reduce_parts(const Element& wanted, const Instruction& reduce,
                     std::vector<Element>& elements, Key& key);
-  std::optional<uint32_t> simplified(const Element& wanted, const Key& key);
-  // What one opcode makes of arguments, from the first on: the same for a fold, for instructions
-  // one after the other and, where that is exact, for any order.
-  std::optional<uint32_t> combined(const Node& node, std::span<const uint32_t> arguments);
-  uint32_t combined_exactly(uint32_t what, std::span<const uint32_t> arguments);
+  // The term in normal form of what an element is put together by.
+  uint32_t combined(const Element& wanted, Key key);
   uint32_t intern(Key key);
 
+  Ref constant(ElementType type, std::span<const std::byte> value) override;
+  Ref make(uint32_t function, std::span<const Ref> arguments) override;
+  std::optional<std::span<const std::byte>> literal(Ref ref, ElementType type) const override;
+  std::optional<uint32_t> function(Ref ref) const override;
+  std::vector<Ref> arguments(Ref ref) const override;
+  uint32_t literal_of(ElementType type);
+
   Terms& terms_;
-  RuleNames& rules_;
+  Rules& rules_;
   std::unordered_map<Element, uint32_t, ElementHash> done_;
   std::unordered_map<Key, uint32_t, KeyHash> numbers_;
-  std::vector<const Key*> keys_;                      // by number
-  std::unordered_map<uint32_t, uint32_t> combiners_;  // what combined() keys by, by signature
+  std::vector<const Key*> keys_;    // by number
+  std::vector<uint32_t> literals_;  // by element type: what literals of it are
+  const uint32_t whole_;            // what elements of terms that are not taken apart are
+  size_t argument_count_ = 0;
 };
 
 }  // namespace minihlo::prove

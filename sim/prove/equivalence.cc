@@ -33,6 +33,7 @@ class Equivalence {
       : before_(before),
         after_(after),
         options_(options),
+        rules_(terms_, observes_nan_bits(before) || observes_nan_bits(after)),
         refuter_(before, after, options, terms_, evaluator_) {}
 
   EquivalenceResult run() {
@@ -49,8 +50,12 @@ class Equivalence {
     if (attempt == Attempt::kEqual) {
       result_.verdict = Verdict::kProved;
       result_.reason = "each output element is the same term over the inputs in both modules";
-      result_.rules.insert(rules_.begin(), rules_.end());
-      if (rules_.contains("loop-induction")) result_.assumptions.push_back("every loop ends");
+      result_.rules.insert(rules_.used().begin(), rules_.used().end());
+      if (rules_.used().contains("loop-induction"))
+        result_.assumptions.push_back("every loop ends");
+      std::set<std::string> assumptions = before_terms_->assumptions;
+      assumptions.merge(after_terms_->assumptions);
+      result_.assumptions.insert(result_.assumptions.end(), assumptions.begin(), assumptions.end());
     } else if (attempt != Attempt::kDecided) {
       refute();
     }
@@ -153,7 +158,7 @@ class Equivalence {
 
   Comparison compare_outputs() {
     Comparison comparison;
-    ElementTerms elements(terms_, rules_);
+    std::optional<ElementTerms> elements;
     int64_t left = kMaxComparedElements;
     result_.outputs = 0;
     for (size_t output = 0; output < before_terms_->outputs.size(); ++output) {
@@ -167,14 +172,15 @@ class Equivalence {
         const bool one_by_one = count <= left;
         if (one_by_one) left -= count;
         bool same = one_by_one;
+        if (!elements) elements.emplace(terms_, rules_);
         for (int64_t i = 0; same && i < count; ++i) {
-          std::optional<uint32_t> of_a = elements.element(a, i);
-          std::optional<uint32_t> of_b = of_a ? elements.element(b, i) : std::nullopt;
+          std::optional<uint32_t> of_a = elements->element(a, i);
+          std::optional<uint32_t> of_b = of_a ? elements->element(b, i) : std::nullopt;
           same = of_a && of_b && *of_a == *of_b;
           place.index = i;
         }
         if (same) {
-          rules_.insert("element-terms");
+          rules_.use("element-terms");
           continue;
         }
         comparison.equal = false;
@@ -282,7 +288,7 @@ class Equivalence {
   const EquivalenceOptions& options_;
   Terms terms_;
   Evaluator evaluator_;
-  RuleNames rules_;
+  Rules rules_;
   Refuter refuter_;
   bool has_loops_ = false;
   std::optional<ModuleTerms> before_terms_, after_terms_;

@@ -305,7 +305,7 @@ std::optional<tl::expected<TermDomain::Val, Stop>> TermDomain::loop(Walker<TermD
   }
   if (!result) return std::nullopt;
   has_loop_terms_ = true;
-  rules_.insert("loop-induction");
+  rules_.use("loop-induction");
   return tl::expected<Val, Stop>(*std::move(result));
 }
 
@@ -314,7 +314,7 @@ tl::expected<TermDomain::Val, Stop> TermDomain::conditional(Walker<TermDomain>& 
                                                             const Array& test,
                                                             std::vector<Val> arguments,
                                                             std::span<const int> devices) {
-  int64_t collectives = collectives_;
+  const int64_t collectives = collectives_, random_states = random_states_taken_;
   std::vector<std::vector<Array>> by_branch;
   std::vector<Computation*> branches = instruction.called_computations();
   for (size_t branch = 0; branch < branches.size(); ++branch) {
@@ -330,7 +330,13 @@ tl::expected<TermDomain::Val, Stop> TermDomain::conditional(Walker<TermDomain>& 
                     "all devices",
                     instruction_place(instruction))));
   }
-  rules_.insert("conditional-term");
+  if (random_states_taken_ != random_states) {
+    return tl::unexpected(
+        Stop::unsupported("conditional", fmt::format("random states in a branch of {}, whose test "
+                                                     "is not known",
+                                                     instruction_place(instruction))));
+  }
+  rules_.use("conditional-term");
   std::vector<const Shape*> shapes = leaf_shapes(instruction.shape());
   bool is_pred = instruction.operand(0)->shape()->element_type() == ElementType::PRED;
   std::vector<Array> leaves;

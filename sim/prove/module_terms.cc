@@ -5,7 +5,7 @@
 namespace minihlo::prove {
 
 tl::expected<ModuleTerms, Stop> module_terms(const Module& module, const Mesh& mesh, Terms& terms,
-                                             Evaluator& evaluator, RuleNames& rules, LoopMode mode,
+                                             Evaluator& evaluator, Rules& rules, LoopMode mode,
                                              const WalkLimits& limits) {
   using Array = TermDomain::Array;
   TermDomain domain(mesh, terms, evaluator, rules, mode);
@@ -37,6 +37,7 @@ tl::expected<ModuleTerms, Stop> module_terms(const Module& module, const Mesh& m
 
   ModuleTerms result;
   result.has_loop_terms = domain.has_loop_terms();
+  result.assumptions = domain.assumptions();
   std::vector<Array> leaves;
   append_leaves(*value, leaves);
   for (const Array& leaf : leaves) {

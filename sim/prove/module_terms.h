@@ -1,6 +1,8 @@
 // A whole module as terms.
 #pragma once
 
+#include <set>
+#include <string>
 #include <vector>
 
 #include <tl/expected.hpp>
@@ -13,11 +15,12 @@ struct ModuleTerms {
   /// By leaf of the result, tokens left out: the term on each device.
   std::vector<std::vector<Handle>> outputs;
   bool has_loop_terms = false;
+  std::set<std::string> assumptions;  // that have to hold
 };
 
 /// Runs the entry computation on terms: parameter leaf i of device d is the term (i, d).
 tl::expected<ModuleTerms, Stop> module_terms(const Module& module, const Mesh& mesh, Terms& terms,
-                                             Evaluator& evaluator, RuleNames& rules, LoopMode mode,
+                                             Evaluator& evaluator, Rules& rules, LoopMode mode,
                                              const WalkLimits& limits);
 
 }  // namespace minihlo::prove

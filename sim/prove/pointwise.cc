@@ -10,33 +10,109 @@ namespace {
 // Boxes beyond this are not worth a term each: the function is then applied to whole arguments.
 constexpr size_t kMaxBoxes = size_t{1} << 16;
 
+TermBuilder::Ref ref_of(Handle handle) {
+  return uint64_t{handle.node} << 32 | static_cast<uint32_t>(handle.device);
+}
+Handle handle_of(TermBuilder::Ref ref) {
+  return {static_cast<uint32_t>(ref >> 32), static_cast<int32_t>(static_cast<uint32_t>(ref))};
+}
+std::vector<TermBuilder::Ref> refs_of(std::span<const Handle> handles) {
+  std::vector<TermBuilder::Ref> refs;
+  for (Handle handle : handles) refs.push_back(ref_of(handle));
+  return refs;
+}
+std::vector<Handle> handles_of(std::span<const TermBuilder::Ref> refs) {
+  std::vector<Handle> handles;
+  for (TermBuilder::Ref ref : refs) handles.push_back(handle_of(ref));
+  return handles;
+}
+
+// Terms that are rows of the same number of elements, or one element for all.
+class Rows : public TermStore {
+ public:
+  explicit Rows(Terms& terms) : terms_(terms) {}
+
+  Ref constant(ElementType type, std::span<const std::byte> value) override {
+    return ref_of(terms_.literal(type, 1, value));
+  }
+  Ref make(uint32_t function, std::span<const Ref> arguments) override {
+    const std::vector<Handle> handles = handles_of(arguments);
+    int64_t count = 1;
+    for (Handle handle : handles) count = std::max(count, terms_.node(handle).count);
+    return ref_of(
+        terms_.apply(function, 0, terms_.signature(function).result_type, count, handles));
+  }
+  std::optional<std::span<const std::byte>> literal(Ref ref, ElementType) const override {
+    return terms_.known_splat(handle_of(ref));
+  }
+  std::optional<uint32_t> function(Ref ref) const override {
+    const Node& node = terms_.node(handle_of(ref));
+    if (node.kind != NodeKind::kApply || !terms_.signature(node.signature).opcode) {
+      return std::nullopt;
+    }
+    return node.signature;
+  }
+  std::vector<Ref> arguments(Ref ref) const override {
+    return refs_of(terms_.arguments(handle_of(ref)));
+  }
+
+ private:
+  Terms& terms_;
+};
+
+// Whole tensors.
+class Tensors : public TermBuilder {
+ public:
+  Tensors(Terms& terms, Rules& rules, int64_t count)
+      : terms_(terms), rules_(rules), count_(count) {}
+
+  Ref constant(ElementType type, std::span<const std::byte> value) override {
+    return ref_of(terms_.splat(terms_.literal(type, 1, value), count_));
+  }
+  Ref apply(uint32_t function, std::vector<Ref> arguments) override {
+    const PointFunction made{function, terms_.signature(function).result_type};
+    return ref_of(apply_pointwise(terms_, rules_, made, handles_of(arguments), count_));
+  }
+
+ private:
+  Terms& terms_;
+  Rules& rules_;
+  const int64_t count_;
+};
+
 class Pointwise {
  public:
-  Pointwise(Terms& terms, RuleNames& rules, const PointFunction& function)
+  Pointwise(Terms& terms, Rules& rules, const PointFunction& function)
       : terms_(terms),
         rules_(rules),
         function_(function),
-        commutative_(terms.signature(function.signature).commutative) {}
+        signature_(terms.signature(function.signature)) {}
 
   Handle apply(std::vector<Handle> arguments, int64_t count) {
     if (count == 0) return terms_.literal(function_.type, 0, {});
     if (std::optional<Handle> value = fold(arguments, count)) return *value;
+    Tensors tensors_of_count(terms_, rules_, count);
+    if (auto value = rules_.defined(function_.signature, refs_of(arguments), tensors_of_count)) {
+      return handle_of(*value);
+    }
     // Scalars are told by their sources, so that one splat to any size is the same argument.
     std::vector<Tensor> tensors;
     for (Handle argument : arguments) tensors.push_back(terms_.tensor(argument));
-    std::vector<int64_t> frame;
-    std::optional<std::vector<Overlay>> boxes = overlay(std::move(tensors), frame);
-    if (!boxes || boxes->size() > kMaxBoxes) return on_base(std::move(arguments), count);
-    Tensor result{count, std::move(frame), {}};
+    count_ = count;
+    std::optional<std::vector<Overlay>> boxes = overlay(std::move(tensors), frame_);
+    if (!boxes || boxes->size() > kMaxBoxes) return applied(std::move(arguments), count);
+    Tensor result{count, frame_, {}};
     for (Overlay& box : *boxes) result.pieces.push_back(on_box(box));
-    if (!normalize(result)) return on_base(std::move(arguments), count);
+    // A term that is not cut further stands for all (settled()).
+    if (terms_.node(result.pieces[0].source).tensor) return result.pieces[0].source;
+    if (!normalize(result)) return applied(std::move(arguments), count);
     return terms_.assembled(function_.type, std::move(result));
   }
 
  private:
   // The value where all arguments are known.
   std::optional<Handle> fold(const std::vector<Handle>& arguments, int64_t count) {
-    if (!function_.op && !function_.fold) return std::nullopt;
+    if (!signature_.op && !function_.fold) return std::nullopt;
     std::vector<std::span<const std::byte>> scalars;
     for (Handle argument : arguments) {
       if (auto value = terms_.known_splat(argument)) scalars.push_back(*value);
@@ -62,30 +138,38 @@ class Pointwise {
                                  int64_t count) {
     auto width = static_cast<int64_t>(info(function_.type).bytes);
     std::vector<std::byte> result(static_cast<size_t>(count * width));
-    if (function_.op) {
+    if (signature_.kind == Signature::Kind::kPointwise) {
       std::vector<int64_t> steps(data.size(), step);
-      (*function_.op)(count, data.data(), steps.data(), result.data());
+      (*signature_.op)(count, data.data(), steps.data(), result.data());
       return result;
     }
-    std::memcpy(result.data(), data[0], result.size());
+    for (int64_t i = 0; i < count; ++i) {
+      std::memcpy(result.data() + i * width, data[0] + i * step * width,
+                  static_cast<size_t>(width));
+    }
     for (size_t i = 1; i < data.size(); ++i) {
       const std::byte* parameters[] = {result.data(), data[i]};
       int64_t steps[] = {1, step};
+      if (signature_.op) {
+        (*signature_.op)(count, parameters, steps, result.data());
+        continue;
+      }
       std::byte* results[] = {result.data()};
       function_.fold->run(count, parameters, steps, results);
     }
     return result;
   }
 
-  Handle on_base(std::vector<Handle> arguments, int64_t count) {
-    if (commutative_) {
-      auto order = [](Handle a, Handle b) {
-        return std::pair(a.node, a.device) < std::pair(b.node, b.device);
-      };
-      if (!std::ranges::is_sorted(arguments, order)) {
-        rules_.insert("commute");
-        std::ranges::sort(arguments, order);
-      }
+  // The function of whole arguments, in normal form.
+  Handle on_base(const std::vector<Handle>& arguments) {
+    Rows rows(terms_);
+    return handle_of(rules_.normal(function_.signature, refs_of(arguments), rows));
+  }
+
+  // The same, whatever rules say.
+  Handle applied(std::vector<Handle> arguments, int64_t count) {
+    if (signature_.commutative) {
+      std::ranges::sort(arguments, {}, [](Handle one) { return ref_of(one); });
     }
     return terms_.apply(function_.signature, 0, function_.type, count, arguments);
   }
@@ -97,31 +181,53 @@ class Pointwise {
     return terms_.assembled(terms_.node(piece.source).type, std::move(single));
   }
 
+  // A box all of which is one element.
+  static Piece repeated(Piece box, Handle source, int64_t offset) {
+    box.source = source;
+    box.offset = offset;
+    for (Range& range : box.ranges) range.stride = 0;
+    return box;
+  }
+
+  // The function of arguments, rows that are alike or one element, as the piece of a base tensor
+  // that the parts of the box say. `layout` is how the box runs over the rows; part `number[i]` is
+  // argument i.
+  Piece settled(const Overlay& parts, const std::vector<Handle>& arguments,
+                const std::vector<size_t>& number, Piece layout) {
+    const Handle value = on_base(arguments);
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      if (arguments[i] == value) return parts[number[i]];
+    }
+    int64_t rows = 1;
+    for (Handle argument : arguments) rows = std::max(rows, terms_.node(argument).count);
+    if (terms_.node(value).count == 1) {
+      const Piece single = terms_.tensor(value).pieces[0];
+      return repeated(std::move(layout), single.source, single.offset);
+    }
+    layout.source = value;
+    if (!terms_.node(value).tensor) return layout;
+    // What is assembled is taken whole or, as nothing says which part of it the box is, not at all.
+    Tensor box{count_, frame_, {layout}};
+    const bool is_whole = layout.element_count() == count_ && rows == count_ && normalize(box) &&
+                          box == whole_tensor(value, count_);
+    if (!is_whole) layout.source = applied(arguments, rows);
+    return layout;
+  }
+
   // The function on one box, as a piece of a base tensor.
   Piece on_box(Overlay& parts) {
     std::vector<bool> constant;
-    std::vector<std::optional<std::span<const std::byte>>> known;
     size_t leader = parts.size();
     for (size_t i = 0; i < parts.size(); ++i) {
       constant.push_back(parts[i].is_constant());
-      known.emplace_back();
-      if (constant[i]) {
-        known[i] = terms_.known_splat(scalar_of(parts[i]));
-      } else if (leader == parts.size()) {
-        leader = i;
-      }
+      if (!constant[i] && leader == parts.size()) leader = i;
     }
-    int same = neutral_argument(function_, terms_.node(parts.back().source).type, known, rules_);
-    if (same >= 0) return std::move(parts[static_cast<size_t>(same)]);
-
+    std::vector<Handle> arguments;
     if (leader == parts.size()) {
-      std::vector<Handle> scalars;
-      for (const Piece& part : parts) scalars.push_back(scalar_of(part));
-      auto value = fold(scalars, 1);
-      Piece result = std::move(parts[0]);
-      result.source = value ? *value : on_base(std::move(scalars), 1);
-      result.offset = 0;
-      return result;
+      for (const Piece& part : parts) arguments.push_back(scalar_of(part));
+      const std::optional<Handle> known = fold(arguments, 1);
+      const Piece single = terms_.tensor(known ? *known : on_base(arguments)).pieces[0];
+      return repeated(std::move(parts[0]), single.source, single.offset);
     }
     bool alike = true;
     for (size_t i = 0; i < parts.size(); ++i) {
@@ -132,13 +238,12 @@ class Pointwise {
             terms_.node(parts[i].source).count == terms_.node(parts[leader].source).count));
     }
     if (!alike) return on_parts(parts, constant);
-    std::vector<Handle> arguments;
+    std::vector<size_t> number(parts.size());
+    std::iota(number.begin(), number.end(), size_t{0});
     for (size_t i = 0; i < parts.size(); ++i) {
       arguments.push_back(constant[i] ? scalar_of(parts[i]) : parts[i].source);
     }
-    Piece result = parts[leader];
-    result.source = on_base(std::move(arguments), terms_.node(parts[leader].source).count);
-    return result;
+    return settled(parts, arguments, number, parts[leader]);
   }
 
   // An axis of a box as all parts see it.
@@ -153,14 +258,14 @@ class Pointwise {
   Piece on_parts(Overlay& parts, const std::vector<bool>& constant) {
     std::vector<size_t> order(parts.size());
     std::iota(order.begin(), order.end(), size_t{0});
-    if (commutative_) {
+    if (signature_.commutative) {
       auto key = [&](size_t i) {
         std::vector<int64_t> strides;
         for (const Range& range : parts[i].ranges) strides.push_back(range.stride);
         return std::tuple(parts[i].source.node, parts[i].source.device, parts[i].offset, strides);
       };
       std::ranges::stable_sort(order, [&](size_t a, size_t b) { return key(a) < key(b); });
-      if (!std::ranges::is_sorted(order)) rules_.insert("commute");
+      if (!std::ranges::is_sorted(order)) rules_.use("commute");
     }
     Piece result = parts[0];
     result.offset = 0;
@@ -226,19 +331,20 @@ class Pointwise {
       normalize(view);
       arguments.push_back(terms_.assembled(terms_.node(parts[i].source).type, std::move(view)));
     }
-    result.source = terms_.apply(function_.signature, 0, function_.type, count, arguments);
-    return result;
+    return settled(parts, arguments, order, std::move(result));
   }
 
   Terms& terms_;
-  RuleNames& rules_;
+  Rules& rules_;
   const PointFunction& function_;
-  const bool commutative_;
+  const Signature& signature_;
+  int64_t count_ = 0;           // of elements of the arguments
+  std::vector<int64_t> frame_;  // in which boxes are cut
 };
 
 }  // namespace
 
-Handle apply_pointwise(Terms& terms, RuleNames& rules, const PointFunction& function,
+Handle apply_pointwise(Terms& terms, Rules& rules, const PointFunction& function,
                        std::span<const Handle> arguments, int64_t count) {
   return Pointwise(terms, rules, function).apply({arguments.begin(), arguments.end()}, count);
 }
@@ -283,59 +389,6 @@ std::optional<Handle> select_by_known_mask(Terms& terms, Handle mask, Handle on_
   for (Overlay& box : *boxes) result.pieces.push_back(std::move(box[box[0].source.node ? 1 : 2]));
   if (!normalize(result)) return std::nullopt;
   return terms.assembled(terms.node(on_true).type, std::move(result));
-}
-
-int neutral_argument(const PointFunction& function, ElementType argument_type,
-                     std::span<const std::optional<std::span<const std::byte>>> known,
-                     RuleNames& rules) {
-  if (!function.opcode) return -1;
-  auto all_are = [](std::span<const std::byte> value, std::byte byte) {
-    return std::ranges::all_of(value, [&](std::byte own) { return own == byte; });
-  };
-  auto is_zero = [&](size_t i) { return known[i] && all_are(*known[i], std::byte{0}); };
-  auto is_one = [&](size_t i) {
-    return known[i] && (*known[i])[0] == std::byte{1} &&
-           all_are(known[i]->subspan(1), std::byte{0});
-  };
-  bool is_pred = argument_type == ElementType::PRED;
-  auto is_ones = [&](size_t i) {
-    return is_pred
-               ? is_one(i)
-               : info(argument_type).bits >= 8 && known[i] && all_are(*known[i], std::byte{0xFF});
-  };
-  auto named = [&](int argument, std::string_view rule) {
-    if (argument >= 0) rules.insert(rule);
-    return argument;
-  };
-  switch (*function.opcode) {
-    case Opcode::kSelect:
-      if (!known[0]) return -1;
-      return named(is_zero(0) ? 2 : 1, "select-known");
-    case Opcode::kConvert:
-      return argument_type == function.type ? 0 : -1;
-    default:
-      break;
-  }
-  if (!is_integer(argument_type) && !is_pred) return -1;
-  switch (*function.opcode) {
-    case Opcode::kAdd:
-    case Opcode::kOr:
-    case Opcode::kXor:
-      return named(is_zero(1) ? 0 : is_zero(0) ? 1 : -1, "neutral-element");
-    case Opcode::kSubtract:
-    case Opcode::kShiftLeft:
-    case Opcode::kShiftRightLogical:
-    case Opcode::kShiftRightArithmetic:
-      return named(is_zero(1) ? 0 : -1, "neutral-element");
-    case Opcode::kMultiply:
-      return named(is_one(1) ? 0 : is_one(0) ? 1 : -1, "neutral-element");
-    case Opcode::kDivide:
-      return named(is_one(1) ? 0 : -1, "neutral-element");
-    case Opcode::kAnd:
-      return named(is_ones(1) ? 0 : is_ones(0) ? 1 : -1, "neutral-element");
-    default:
-      return -1;
-  }
 }
 
 }  // namespace minihlo::prove

@@ -80,6 +80,10 @@ std::string Refuter::origin(Handle tensor, int64_t index) const {
                            minihlo::to_string(signature.instruction->opcode()), source.index,
                            on_device());
       }
+      if (signature.opcode) {
+        return fmt::format("{} of {} values, element {}{}", minihlo::to_string(*signature.opcode),
+                           node.arguments.size(), source.index, on_device());
+      }
       return fmt::format("a loop, conditional or collective, element {}", source.index);
     }
     default:

@@ -13,19 +13,25 @@ tl::expected<uint32_t, Stop> TermDomain::signature(const Instruction& instructio
   if (auto found = signatures_.find(&instruction); found != signatures_.end()) {
     return found->second;
   }
+  if (info(instruction.opcode()).family == Family::kElementwise) {
+    std::vector<ElementType> operands;
+    for (const Instruction* operand : instruction.operands()) {
+      operands.push_back(operand->shape()->element_type());
+    }
+    const uint32_t number = rules_.functions().elementwise(
+        {instruction.opcode(), operands, instruction.shape()->element_type(),
+         instruction.attributes()},
+        &instruction);
+    signatures_.emplace(&instruction, number);
+    return number;
+  }
   std::string key(to_string(instruction.opcode()));
-  bool pointwise = info(instruction.opcode()).family == Family::kElementwise;
   // A bitcast that changes the type reads memory as the layouts say; so may a custom-call.
   bool layouts =
       instruction.opcode() == Opcode::kBitcast || instruction.opcode() == Opcode::kCustomCall;
   auto add_shape = [&](const Shape* shape) {
     key += ' ';
-    // What works element by element is the same function whatever the dimensions.
-    if (pointwise) {
-      key += to_string(shape->element_type());
-    } else {
-      append(key, shape, layouts);
-    }
+    append(key, shape, layouts);
   };
   for (const Instruction* operand : instruction.operands()) add_shape(operand->shape());
   add_shape(instruction.shape());
@@ -38,34 +44,20 @@ tl::expected<uint32_t, Stop> TermDomain::signature(const Instruction& instructio
       key += print_text(*attribute);
     }
   };
-  for (const AttributeUse& use : info(instruction.opcode()).attributes) {
-    if (use.id == AttributeId::comparison_type || use.id == AttributeId::result_accuracy) continue;
-    add_attribute(use.id);
-  }
-  if (instruction.opcode() == Opcode::kCompare) {
-    key += ' ';
-    key += word(AttributeId::comparison_type, static_cast<int64_t>(instruction.comparison_type()));
-  }
+  for (const AttributeUse& use : info(instruction.opcode()).attributes) add_attribute(use.id);
   if (instruction.opcode() == Opcode::kCustomCall) add_attribute(AttributeId::backend_config);
   for (const Computation* called : instruction.called_computations()) {
     tl::expected<std::string, Stop> region = region_key(*called);
     if (!region) return tl::unexpected(std::move(region.error()));
     key += " {" + *region + '}';
   }
-  Signature made{std::move(key)};
-  made.instruction = &instruction;
-  if (pointwise) {
-    made.kind = Signature::Kind::kPointwise;
-    const auto has_type = [&](const Instruction* operand) {
-      return operand->shape()->element_type() == instruction.shape()->element_type();
-    };
-    if (instruction.operand_count() == 2 && info(instruction.opcode()).attributes.empty() &&
-        std::ranges::all_of(instruction.operands(), has_type)) {
-      made.combines = instruction.opcode();
-    }
-    made.commutative =
-        is_commutative(instruction.opcode()) && !is_complex(instruction.shape()->element_type());
+  Signature made;
+  made.key = std::move(key);
+  if (instruction.opcode() == Opcode::kReduce && instruction.operand_count() == 2) {
+    made.folds =
+        exact_reducer(*instruction.get(attr::to_apply), instruction.shape()->element_type());
   }
+  made.instruction = &instruction;
   uint32_t number = terms_.signature(std::move(made));
   signatures_.emplace(&instruction, number);
   return number;
@@ -75,8 +67,6 @@ tl::expected<std::string, Stop> TermDomain::region_key(const Computation& comput
   if (auto found = region_keys_.find(&computation); found != region_keys_.end()) {
     return found->second;
   }
-  // A level of its own: nothing within can meet the placeholders of loops around.
-  constexpr int64_t kRegionLevel = UINT32_MAX;
   std::vector<Val> arguments;
   int64_t number = 0;
   for (const Instruction* parameter : computation.parameters()) {

@@ -25,6 +25,7 @@
 #include "ir/arena.h"
 #include "ir/element_type.h"
 #include "ir/instruction.h"
+#include "ir/semantics/elementwise.h"
 #include "sim/prove/hash.h"
 #include "sim/prove/tensor.h"
 
@@ -64,10 +65,16 @@ struct Signature {
   /// An instruction that applies it, where there is one, to compute with.
   const Instruction* instruction = nullptr;
   bool commutative = false;  // of kPointwise and kFold: in any order of arguments, bit for bit
-  /// The opcode without attributes that combines two values of the result's type, or that is
-  /// folded.
-  std::optional<Opcode> combines{};
   int64_t level = 0;
+  /// The elementwise opcode that it applies, or by which it folds its arguments in any order.
+  std::optional<Opcode> opcode{};
+  /// The elementwise opcode by which it folds them from the first on, or a reduce its elements in
+  /// any order.
+  std::optional<Opcode> folds{};
+  std::vector<ElementType> operand_types{};  // of the opcode
+  ElementType result_type = ElementType::PRED;
+  std::vector<Attribute> attributes{};  // of the opcode, as far as they change what it computes
+  std::optional<ElementwiseOp> op{};    // computes the opcode, where elements can be computed
 };
 
 /// Element number `index` of a term.
@@ -107,7 +114,11 @@ class Terms {
 
   /// The number of a signature. Requires that its key tells all of it but the instruction.
   uint32_t signature(Signature signature);
-  uint32_t signature(std::string key) { return signature(Signature{std::move(key)}); }
+  uint32_t signature(std::string key) {
+    Signature made;
+    made.key = std::move(key);
+    return signature(std::move(made));
+  }
   const Signature& signature(uint32_t number) const { return signatures_[number]; }
 
   const Node& node(Handle handle) const { return nodes_[handle.node]; }

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "ir/diagnostics.h"
+#include "ir/semantics/convert_chains.h"
 #include "ir/semantics/elementwise.h"
 #include "ir/text/parser.h"
 #include "passes/pipeline.h"
@@ -267,7 +268,7 @@ TEST_CASE("algebraic-simplify: a conversion is left out only where all values co
       std::optional<std::vector<std::byte>> through;
       for (int c = 0; c < kElementTypeCount; ++c) {
         const auto result = static_cast<ElementType>(c);
-        if (from == to || to == result || !simplify::converts_through(from, to, result)) continue;
+        if (from == to || to == result || !converts_through(from, to, result)) continue;
         CAPTURE(std::string(to_string(from)));
         CAPTURE(std::string(to_string(to)));
         CAPTURE(std::string(to_string(result)));

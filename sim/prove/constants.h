@@ -1,0 +1,51 @@
+// Constants that rules know and make: numbers of a type as its bits.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "ir/element_type.h"
+#include "ir/numbers.h"
+
+namespace minihlo::prove {
+
+/// The bytes of one value.
+struct Constant {
+  std::array<std::byte, 16> bytes{};
+  size_t size = 0;
+  std::span<const std::byte> span() const { return std::span(bytes).first(size); }
+};
+
+/// Bits of a value of an integer type or pred, which has one.
+inline int value_bits(ElementType type) { return type == ElementType::PRED ? 1 : info(type).bits; }
+inline uint64_t all_ones(ElementType type) { return ~uint64_t{0} >> (64 - value_bits(type)); }
+
+/// The bits of an integer or truth value, zero-extended.
+inline uint64_t bits_of(ElementType type, std::span<const std::byte> value) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, value.data(), value.size());
+  return bits & all_ones(type);
+}
+
+/// The integer or truth value with these bits; more significant ones are dropped.
+inline Constant integer_constant(ElementType type, uint64_t bits) {
+  Constant made{{}, static_cast<size_t>(info(type).bytes)};
+  bits &= all_ones(type);
+  const uint64_t sign = uint64_t{1} << (value_bits(type) - 1);
+  if (is_signed(type) && (bits & sign) != 0) bits |= ~all_ones(type);
+  std::memcpy(made.bytes.data(), &bits, made.size);
+  return made;
+}
+
+/// A float that the type holds exactly.
+inline Constant float_constant(ElementType type, double value) {
+  Constant made{{}, static_cast<size_t>(info(type).bytes)};
+  encode_float(type, value, made.bytes.data());
+  return made;
+}
+
+}  // namespace minihlo::prove
