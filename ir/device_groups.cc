@@ -151,6 +151,7 @@ std::string DeviceGroups::check() const {
       return check_iota(*iota);
     case Form::kMesh: {
       if (std::string wrong = check_mesh(*mesh); !wrong.empty()) return wrong;
+      if (std::string wrong = MeshAxes(*mesh).problem_of(axes); !wrong.empty()) return wrong;
       const std::vector<Part> parts = split_axes(*mesh, axes);
       if (parts.empty() && !axes.empty()) {
         return "an axis is not one of the mesh, or overlaps another";
@@ -270,6 +271,47 @@ std::string problem_of(const DeviceMesh& mesh) {
       positive_product(sizes) != static_cast<int64_t>(mesh.device_ids.size())) {
     return fmt::format("the mesh has axes of {}, and {} devices", fmt::join(sizes, " x "),
                        mesh.device_ids.size());
+  }
+  if (mesh.maximal || mesh.device_ids.empty()) return "";
+  if (!is_permutation(mesh.device_ids, mesh.device_ids.size())) {
+    return fmt::format("the devices of the mesh must be 0 to {}, each once",
+                       mesh.device_ids.size() - 1);
+  }
+  if (std::is_sorted(mesh.device_ids.begin(), mesh.device_ids.end())) {
+    return "the devices of the mesh are in the order that goes without saying";
+  }
+  return "";
+}
+
+MeshAxes::MeshAxes(const DeviceMesh& mesh) : mesh_(mesh) {
+  for (size_t i = 0; i < mesh.axes.size(); ++i) places_.insert(mesh.axes[i].name, i);
+}
+
+std::optional<size_t> MeshAxes::find(std::string_view name) const {
+  const auto* found = places_.find(name);
+  return found ? std::optional(found->value) : std::nullopt;
+}
+
+std::string MeshAxes::problem_of(std::span<const AxisRef> axes) const {
+  const AxisRef* before = nullptr;
+  for (const AxisRef& axis : axes) {
+    if (axis.pre != 0) {
+      const std::optional<size_t> place = find(axis.name);
+      if (!place) return fmt::format("the mesh has no axis '{}'", axis.name);
+      const int64_t whole = mesh_.axes[*place].size;
+      const int64_t sizes[] = {axis.pre, axis.size};
+      const std::optional<int64_t> end = positive_product(sizes);
+      if (axis.size < 2 || axis.size >= whole || !end || whole % *end != 0) {
+        return fmt::format("'{}':({}){} is no part of the {} devices of that axis", axis.name,
+                           axis.pre, axis.size, whole);
+      }
+      if (before && before->name == axis.name && before->pre != 0 &&
+          before->pre * before->size == axis.pre) {
+        return fmt::format("'{0}':({1}){2} and '{0}':({3}){4} are one part of the axis", axis.name,
+                           before->pre, before->size, axis.pre, axis.size);
+      }
+    }
+    before = &axis;
   }
   return "";
 }

@@ -25,7 +25,7 @@ class UniqueNames {
  private:
   struct Numbers {
     tsl::robin_set<int64_t, IntegerHash> used;
-    int64_t next = 1;
+    int64_t next = 0;
   };
   Arena& arena_;
   tsl::robin_map<std::string_view, Numbers, TextHash> stems_;

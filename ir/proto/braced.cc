@@ -2,6 +2,8 @@
 
 #include <charconv>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -103,26 +105,26 @@ bool write_accuracy(TextCursor& from, Writer& out) {
 
 // sparsity_config={lhs={sparsity=2x4 dimension=1 stride=1 idx=2} rhs={...}}
 
-struct SparsityPart {
+struct KeyedField {
   std::string_view key;
   Field field;
 };
-constexpr SparsityPart kSparsityParts[] = {{"dimension", TensorSparsityConfig::dimension},
-                                           {"stride", TensorSparsityConfig::stride},
-                                           {"idx", TensorSparsityConfig::idx}};
-constexpr SparsityPart kSparsitySides[] = {{"lhs", SparsityConfig::lhs},
-                                           {"rhs", SparsityConfig::rhs}};
+constexpr KeyedField kSparsityParts[] = {{"dimension", TensorSparsityConfig::dimension},
+                                         {"stride", TensorSparsityConfig::stride},
+                                         {"idx", TensorSparsityConfig::idx}};
+constexpr KeyedField kSparsitySides[] = {{"lhs", SparsityConfig::lhs},
+                                         {"rhs", SparsityConfig::rhs}};
 
 bool read_sparsity_config(const Message& in, std::string& text) {
   if (!in.has(SparsityConfig::lhs) && !in.has(SparsityConfig::rhs)) return true;
   text = "{";
-  for (const SparsityPart& side : kSparsitySides) {
+  for (const KeyedField& side : kSparsitySides) {
     if (!in.each(side.field, [&](const Message& one) {
           if (text.size() > 1) text += ' ';
           text += fmt::format("{}={{sparsity={}x{}", side.key,
                               one.integer(TensorSparsityConfig::num_non_zero),
                               one.integer(TensorSparsityConfig::block_size));
-          for (const SparsityPart& part : kSparsityParts) {
+          for (const KeyedField& part : kSparsityParts) {
             if (one.has(part.field))
               text += fmt::format(" {}={}", part.key, one.integer(part.field));
           }
@@ -138,7 +140,7 @@ bool read_sparsity_config(const Message& in, std::string& text) {
 
 bool write_sparsity_config(TextCursor& from, Writer& out) {
   if (!from.accept(TokenKind::kLeftBrace)) return false;
-  for (const SparsityPart& side : kSparsitySides) {
+  for (const KeyedField& side : kSparsitySides) {
     if (!from.accept_key(side.key)) continue;
     bool good = from.accept(TokenKind::kLeftBrace) && from.accept_key("sparsity");
     out.message(side.field, [&](Writer& one) {
@@ -147,7 +149,7 @@ bool write_sparsity_config(TextCursor& from, Writer& out) {
       if (!good) return;
       one.integer(TensorSparsityConfig::num_non_zero, non_zero);
       one.integer(TensorSparsityConfig::block_size, block);
-      for (const SparsityPart& part : kSparsityParts) {
+      for (const KeyedField& part : kSparsityParts) {
         if (!from.accept_key(part.key)) continue;
         good = good && from.integer(value);
         if (good) one.integer(part.field, value, true);
@@ -159,9 +161,70 @@ bool write_sparsity_config(TextCursor& from, Writer& out) {
   return from.accept(TokenKind::kRightBrace);
 }
 
+// block_scaling_config={lhs={scale_idx=2 zero_idx=3 strides=1x32 steps=1x1} rhs={...}}
+
+constexpr KeyedField kScalingSides[] = {{"lhs", BlockScalingConfig::lhs},
+                                        {"rhs", BlockScalingConfig::rhs}};
+constexpr KeyedField kScalingParts[] = {{"scale_idx", TensorBlockScalingConfig::scale_idx},
+                                        {"zero_idx", TensorBlockScalingConfig::zero_idx},
+                                        {"strides", TensorBlockScalingConfig::strides},
+                                        {"steps", TensorBlockScalingConfig::steps}};
+
+bool read_block_scaling_config(const Message& in, std::string& text) {
+  if (!in.has(BlockScalingConfig::lhs) && !in.has(BlockScalingConfig::rhs)) return true;
+  text = "{";
+  for (const KeyedField& side : kScalingSides) {
+    if (!in.each(side.field, [&](const Message& one) {
+          if (text.size() > 1) text += ' ';
+          text += fmt::format("{}={{scale_idx={}", side.key,
+                              one.integer(TensorBlockScalingConfig::scale_idx));
+          for (const KeyedField& part : std::span(kScalingParts).subspan(1)) {
+            if (!one.has(part.field)) continue;
+            if (!part.field.is_repeated()) {
+              text += fmt::format(" {}={}", part.key, one.integer(part.field));
+              continue;
+            }
+            std::vector<int64_t> sizes;
+            if (!one.integers(part.field, sizes)) return false;
+            if (!sizes.empty()) text += fmt::format(" {}={}", part.key, fmt::join(sizes, "x"));
+          }
+          text += '}';
+          return true;
+        })) {
+      return false;
+    }
+  }
+  text += '}';
+  return true;
+}
+
+bool write_block_scaling_config(TextCursor& from, Writer& out) {
+  if (!from.accept(TokenKind::kLeftBrace)) return false;
+  for (const KeyedField& side : kScalingSides) {
+    if (!from.accept_key(side.key)) continue;
+    bool good = from.accept(TokenKind::kLeftBrace);
+    out.message(side.field, [&](Writer& one) {
+      for (const KeyedField& part : kScalingParts) {
+        if (!good || !from.accept_key(part.key)) continue;
+        std::vector<int64_t> sizes;
+        int64_t index = 0;
+        if (part.field.is_repeated()) {
+          good = from.sizes(sizes);
+          one.integers<int64_t>(part.field, sizes);
+        } else {
+          good = from.integer(index) && index == static_cast<int32_t>(index);
+          one.integer(part.field, index, true);
+        }
+      }
+    });
+    if (!good || !from.accept(TokenKind::kRightBrace)) return false;
+  }
+  return from.accept(TokenKind::kRightBrace);
+}
+
 struct Parts {
   AttributeId id;
-  Field field;
+  Field field;  // where it is repeated the text is a table, and the rest is about one entry
   bool (*read)(const Message& in, std::string& text);
   bool (*write)(TextCursor& from, Writer& out);
 };
@@ -173,6 +236,10 @@ constexpr Parts kParts[] = {
     {AttributeId::origin, HloInstructionProto::original_value, read_origin, write_origin},
     {AttributeId::sparsity_config, HloInstructionProto::sparsity_config, read_sparsity_config,
      write_sparsity_config},
+    {AttributeId::block_scaling_config, HloInstructionProto::block_scaling_config,
+     read_block_scaling_config, write_block_scaling_config},
+    {AttributeId::debug_attributes, HloModuleProto::debug_attributes, read_debug_attributes,
+     write_debug_attributes},
     {AttributeId::origin_recovery_table, HloModuleProto::original_value_recovery_table,
      read_recovery_table, write_recovery_table},
 };
@@ -198,7 +265,15 @@ std::string text_of(const Parts& parts, std::string owner) {
 
 bool read_parts(AttributeId id, const Message& owner, std::string& text) {
   const Parts& parts = *find_parts(id);
-  return owner.each(parts.field, [&](const Message& inner) { return parts.read(inner, text); });
+  const bool is_table = parts.field.is_repeated();
+  if (!owner.each(parts.field, [&](const Message& inner) {
+        if (is_table) text += text.empty() ? "{\n  " : ",\n  ";
+        return parts.read(inner, text);
+      })) {
+    return false;
+  }
+  if (is_table && !text.empty()) text += "\n}";
+  return true;
 }
 
 bool write_parts(AttributeId id, std::string_view text, Writer& owner) {
@@ -208,7 +283,18 @@ bool write_parts(AttributeId id, std::string_view text, Writer& owner) {
   TextCursor from(text);
   std::string made;
   bool good = true;
-  Writer(made).message(parts.field, [&](Writer& inner) { good = parts.write(from, inner); });
+  auto write = [&] {
+    Writer(made).message(parts.field, [&](Writer& inner) { good = parts.write(from, inner); });
+    return good;
+  };
+  if (!parts.field.is_repeated()) {
+    write();
+  } else {
+    good = from.accept(TokenKind::kLeftBrace);
+    while (good && !from.at(TokenKind::kRightBrace) && write() && from.accept(TokenKind::kComma)) {
+    }
+    good = good && from.accept(TokenKind::kRightBrace);
+  }
   if (!good || !from.at(TokenKind::kEnd)) return false;
   owner.append(made);
   return text_of(parts, std::move(made)) == text;

@@ -1,5 +1,5 @@
 // Attributes that the IR keeps as text and messages keep in parts: statistics, accuracies, original
-// values and the table to recover them by, sparsity.
+// values and the table to recover them by, what is to be logged, sparsity, scales.
 #pragma once
 
 #include <string>

@@ -17,6 +17,7 @@ struct HeaderField {
 constexpr HeaderField kModuleFields[] = {
     {AttributeId::frontend_attributes, HloModuleProto::frontend_attributes},
     {AttributeId::origin_recovery_table, HloModuleProto::original_value_recovery_table},
+    {AttributeId::debug_attributes, HloModuleProto::debug_attributes},
 };
 constexpr HeaderField kConfigFields[] = {
     {AttributeId::entry_computation_layout, HloModuleConfigProto::entry_computation_layout},

@@ -263,10 +263,8 @@ class ModuleWriter {
       out.message(HloInstructionProto::domain_entry_sharding,
                   [&](Writer& inner) { write_sharding(inner, *domain->exit); });
     }
-    for (const Attribute& attribute : instruction.attributes()) {
-      if (attribute.id == AttributeId::mode || attribute.id == AttributeId::block_scaling_config) {
-        extra_.push_back(&attribute);
-      }
+    if (const Attribute* mode = find_attribute(instruction.attributes(), AttributeId::mode)) {
+      extra_.push_back(mode);
     }
   }
 

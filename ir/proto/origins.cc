@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/proto/enums.h"
 #include "ir/proto/module_reading.h"
 #include "ir/proto/proto_writer.h"
 #include "ir/text/parser.h"
@@ -16,6 +17,13 @@ namespace minihlo::proto {
 namespace {
 
 constexpr size_t kMaxOriginDepth = 200;
+
+struct KeyedNumber {
+  std::string_view key;
+  Field field;
+};
+constexpr KeyedNumber kDebugNumbers[] = {{"callback_id", DebugAttributesProto::callback_id},
+                                         {"op_id", DebugAttributesProto::op_id}};
 
 // "name" {1,0}: what stands between the braces of an array.
 void append_original_array(std::string& out, std::string_view name,
@@ -202,6 +210,75 @@ bool write_origin(TextCursor& from, Writer& out) {
   }
   std::vector<int64_t> path;
   return write_origins(from, out, path) && from.accept(TokenKind::kRightBrace);
+}
+
+bool read_debug_attributes(const Message& in, std::string& text) {
+  text += '{';
+  if (!in.each(DebugAttributeTableEntryProto::original_array,
+               [&](const Message& array) { return read_original_array(array, text); })) {
+    return false;
+  }
+  text += "}:(";
+  bool first = true;
+  if (!in.each(DebugAttributeTableEntryProto::debug_attributes, [&](const Message& one) {
+        std::vector<std::string> parts;
+        if (one.has(DebugAttributesProto::log_mode)) {
+          const int64_t number = one.integer(DebugAttributesProto::log_mode);
+          std::string_view name = value_name(DebugAttributesProto::log_mode.enum_type(), number);
+          if (name.empty()) {
+            return one.fail("unknown-value", DebugAttributesProto::log_mode,
+                            fmt::format("there is no mode {}", number));
+          }
+          parts.push_back("log_mode=" + to_lower(name));
+        }
+        for (const auto& [key, field] : kDebugNumbers) {
+          if (one.has(field)) parts.push_back(fmt::format("{}={}", key, one.integer(field)));
+        }
+        if (one.boolean(DebugAttributesProto::partitioned)) parts.push_back("partitioned=true");
+        text += fmt::format("{}{{{}}}", first ? "" : ",", fmt::join(parts, ","));
+        first = false;
+        return true;
+      })) {
+    return false;
+  }
+  text += ')';
+  return true;
+}
+
+bool write_debug_attributes(TextCursor& from, Writer& out) {
+  bool good = from.accept(TokenKind::kLeftBrace);
+  if (good && from.at(TokenKind::kString)) {
+    out.message(DebugAttributeTableEntryProto::original_array,
+                [&](Writer& array) { good = write_original_array(from, array); });
+  }
+  good = good && from.accept(TokenKind::kRightBrace) && from.accept(TokenKind::kColon) &&
+         from.accept(TokenKind::kLeftParen);
+  while (good && from.accept(TokenKind::kLeftBrace)) {
+    out.message(DebugAttributeTableEntryProto::debug_attributes, [&](Writer& one) {
+      std::string key, mode;
+      while (good && from.key(key)) {
+        if (key == "log_mode") {
+          good = from.word(mode);
+          auto number = value_number(DebugAttributesProto::log_mode.enum_type(), to_upper(mode));
+          good = good && number;
+          if (good) one.integer(DebugAttributesProto::log_mode, *number, true);
+        } else if (key == "partitioned") {
+          good = from.word(mode) && mode == "true";
+          one.integer(DebugAttributesProto::partitioned, 1);
+        } else {
+          const KeyedNumber* number =
+              std::ranges::find(kDebugNumbers, std::string_view(key), &KeyedNumber::key);
+          int64_t value = 0;
+          good = number != std::end(kDebugNumbers) && from.integer(value);
+          if (good) one.integer(number->field, value, true);
+        }
+        from.accept(TokenKind::kComma);
+      }
+    });
+    good = good && from.accept(TokenKind::kRightBrace);
+    from.accept(TokenKind::kComma);
+  }
+  return good && from.accept(TokenKind::kRightParen);
 }
 
 bool read_recovery_table(const Message& in, std::string& text) {

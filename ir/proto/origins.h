@@ -19,4 +19,9 @@ bool write_origin(TextCursor& from, Writer& out);
 bool read_recovery_table(const Message& in, std::string& text);
 bool write_recovery_table(TextCursor& from, Writer& out);
 
+/// {"a" {0}}:({log_mode=default,callback_id=1},{partitioned=true}): what is to be logged of a
+/// value. One entry of the table.
+bool read_debug_attributes(const Message& in, std::string& text);
+bool write_debug_attributes(TextCursor& from, Writer& out);
+
 }  // namespace minihlo::proto

@@ -49,6 +49,9 @@ bool read_named(Reading& reading, const Message& in, Sharding& sharding) {
       !read_axes(in, NamedShardingProto::manual_axes, mesh, axes.manual)) {
     return false;
   }
+  if (std::string wrong = problem_of(mesh, axes); !wrong.empty()) {
+    return in.fail("invalid-sharding", std::move(wrong));
+  }
   sharding.named = reading.arena.copy_string(named_text(mesh, axes));
   return true;
 }
@@ -84,12 +87,15 @@ class NamedWriter {
       const Field field = key == "replicated"  ? NamedShardingProto::replicated_axes
                           : key == "unreduced" ? NamedShardingProto::unreduced_axes
                                                : NamedShardingProto::manual_axes;
-      if (accept(TokenKind::kLeftSquare)) {
+      if (lexer_.at(TokenKind::kWord)) {
         reduction_ = number_of_word(EnumId::ReductionOp, lexer_.current().text);
         lexer_.advance();
-        accept(TokenKind::kRightSquare);
       }
-      axes(out_, field);
+      if (lexer_.at(TokenKind::kEnd)) {  // unreduced=max: all axes
+        for (const minihlo::MeshAxis& axis : mesh_.axes) write_whole(field, axis);
+      } else {
+        axes(out_, field);
+      }
       accept(TokenKind::kComma);
     }
     if (reduction_) out_.integer(NamedShardingProto::reduction_op, *reduction_, true);

@@ -60,13 +60,24 @@ class TextCursor {
   }
   // 2x4
   bool sizes(int64_t& first, int64_t& second) {
+    std::vector<int64_t> values;
+    if (!sizes(values) || values.size() != 2) return false;
+    first = values[0];
+    second = values[1];
+    return true;
+  }
+  // 2x4x8, or a single number
+  bool sizes(std::vector<int64_t>& values) {
+    if (at(TokenKind::kInteger)) return integer(values.emplace_back());
     if (!at(TokenKind::kSizes)) return false;
     std::string_view text = lexer_.current().text;
     const char* const end = text.data() + text.size();
-    auto [behind, error] = std::from_chars(text.data(), end, first);
-    if (error != std::errc() || behind == end) return false;
-    auto [last, second_error] = std::from_chars(behind + 1, end, second);
-    if (second_error != std::errc() || last != end) return false;
+    for (const char* at = text.data();; ++at) {
+      auto [behind, error] = std::from_chars(at, end, values.emplace_back());
+      if (error != std::errc()) return false;
+      if (behind == end) break;
+      at = behind;  // the x
+    }
     lexer_.advance();
     return true;
   }

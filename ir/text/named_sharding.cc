@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "ir/device_order.h"
 #include "ir/text/strings.h"
 
 namespace minihlo {
@@ -29,7 +31,47 @@ bool are_all(std::span<const AxisRef> axes, const DeviceMesh& mesh) {
          });
 }
 
+// An axis, or a part of one, and where it is: the axis' place in the mesh, and what precedes the
+// part.
+struct Placed {
+  const AxisRef* axis;
+  std::pair<size_t, int64_t> place;
+  bool operator<(const Placed& other) const { return place < other.place; }
+};
+
 }  // namespace
+
+std::string problem_of(const DeviceMesh& mesh, const NamedAxes& axes) {
+  const MeshAxes of_mesh(mesh);
+  std::vector<Placed> all;
+  auto take = [&](std::span<const AxisRef> list) {
+    for (const AxisRef& axis : list) {
+      all.push_back({&axis, {of_mesh.find(axis.name).value_or(0), std::max<int64_t>(axis.pre, 1)}});
+    }
+    return of_mesh.problem_of(list);
+  };
+  for (const NamedAxes::Dimension& dimension : axes.dims) {
+    if (std::string wrong = take(dimension.axes); !wrong.empty()) return wrong;
+  }
+  const std::pair<std::string_view, const std::vector<AxisRef>*> kinds[] = {
+      {"replicated", &axes.replicated}, {"unreduced", &axes.unreduced}, {"manual", &axes.manual}};
+  for (const auto& [kind, list] : kinds) {
+    const size_t before = all.size();
+    if (std::string wrong = take(*list); !wrong.empty()) return wrong;
+    if (!std::is_sorted(all.begin() + static_cast<int64_t>(before), all.end())) {
+      return fmt::format("{} axes must stand in the order of the mesh", kind);
+    }
+  }
+  std::sort(all.begin(), all.end());
+  for (size_t i = 1; i < all.size(); ++i) {
+    const AxisRef& a = *all[i - 1].axis;
+    const AxisRef& b = *all[i].axis;
+    if (a.name == b.name && (a.pre == 0 || b.pre == 0 || b.pre % (a.pre * a.size) != 0)) {
+      return fmt::format("parts of the axis '{}' overlap", a.name);
+    }
+  }
+  return "";
+}
 
 std::string named_text(const DeviceMesh& mesh, const NamedAxes& axes) {
   const bool replicated = !axes.replicated.empty();
@@ -37,8 +79,8 @@ std::string named_text(const DeviceMesh& mesh, const NamedAxes& axes) {
   const bool manual = !axes.manual.empty();
   if (axes.dims.empty()) {
     if (!replicated && !unreduced && !manual) return mesh.maximal ? "" : "replicated";
-    if (!replicated && !manual && axes.reduction.empty() && are_all(axes.unreduced, mesh)) {
-      return "unreduced";
+    if (!replicated && !manual && are_all(axes.unreduced, mesh)) {
+      return fmt::format("unreduced{}{}", axes.reduction.empty() ? "" : "=", axes.reduction);
     }
     if (!replicated && !unreduced && are_all(axes.manual, mesh)) return "manual";
   }
@@ -53,8 +95,7 @@ std::string named_text(const DeviceMesh& mesh, const NamedAxes& axes) {
     append_axes(text, axes.replicated);
   }
   if (unreduced) {
-    text += ", unreduced=";
-    if (!axes.reduction.empty()) text += fmt::format("[{}]", axes.reduction);
+    text += fmt::format(", unreduced={}", axes.reduction);
     append_axes(text, axes.unreduced);
   }
   if (manual) {

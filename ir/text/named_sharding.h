@@ -21,9 +21,13 @@ struct NamedAxes {
   std::string_view reduction;  // of the unreduced axes: sum, max, min; or nothing
 };
 
-/// [{'x'}, {'y':(1)2, ?}], unreduced=[max]{'z'}. Where no dimensions are listed one word says that
-/// all of the mesh is alike: replicated, unreduced, manual.
+/// [{'x'}, {'y':(1)2, ?}], unreduced=max{'z'}. Where no dimensions are listed one word says that
+/// all of the mesh is alike: replicated, unreduced (or unreduced=max), manual.
 std::string named_text(const DeviceMesh& mesh, const NamedAxes& axes);
+
+/// Why these are no axes of a sharding (VerifyNamedSharding() of xla/hlo/ir/named_sharding.cc):
+/// axes that overlap, or lists of axes out of the order of the mesh. Empty where nothing is wrong.
+std::string problem_of(const DeviceMesh& mesh, const NamedAxes& axes);
 
 /// Whether XLA writes the metadata of a sharding as a list.
 inline bool lists_metadata(const Sharding& sharding) {

@@ -1,5 +1,9 @@
 // Values in braces that are kept as text: where an instruction came from, statistics, accuracy.
 // Their grammar is checked, and the text is spaced as XLA prints it.
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include <fmt/format.h>
 
 #include "ir/text/strings.h"
@@ -16,6 +20,9 @@ bool TextParser::read_braced(Attribute& attribute) {
       break;
     case AttributeId::origin_recovery_table:
       ok = parse_recovery_table(text);
+      break;
+    case AttributeId::debug_attributes:
+      ok = parse_debug_attributes(text);
       break;
     case AttributeId::statistics:
       ok = parse_statistics(text);
@@ -117,6 +124,68 @@ bool TextParser::parse_recovery_table(std::string& text) {
     text += lexer_.text().substr(place.offset, place.length);
   }
   text += text.size() > 1 ? "\n}" : "}";
+  return true;
+}
+
+// { {"a"}:({log_mode=default,callback_id=1,op_id=0,partitioned=true},{...}), ... }
+bool TextParser::parse_debug_attributes(std::string& text) {
+  if (!expect(TokenKind::kLeftBrace, "before the table")) return false;
+  text += '{';
+  bool first = true;
+  while (first ? !at(TokenKind::kRightBrace) : accept(TokenKind::kComma)) {
+    text += first ? "\n  " : ",\n  ";
+    first = false;
+    if (!parse_original_array(text) || !expect(TokenKind::kColon, "behind the value")) return false;
+    text += ":(";
+    bool begins = true;
+    auto one = [&] {
+      if (!std::exchange(begins, false)) text += ',';
+      return parse_debug_attribute_set(text);
+    };
+    if (!parse_list(TokenKind::kLeftParen, TokenKind::kRightParen, "around the attributes", one)) {
+      return false;
+    }
+    text += ')';
+  }
+  text += first ? "}" : "\n}";
+  return expect(TokenKind::kRightBrace, "behind the table");
+}
+
+// {log_mode=default,callback_id=1,op_id=0,partitioned=true}; what is not partitioned has no word.
+bool TextParser::parse_debug_attribute_set(std::string& text) {
+  constexpr std::string_view kKeys[] = {"log_mode", "callback_id", "op_id", "partitioned"};
+  constexpr std::string_view kModes = " none default fusion_debugger no_fusion guaranteed ";
+  std::string_view values[std::size(kKeys)];
+  auto one = [&] {
+    const auto* key = std::find(std::begin(kKeys), std::end(kKeys), token().text);
+    if (!at(TokenKind::kKey) || key == std::end(kKeys)) {
+      return fail_expected("'log_mode=', 'callback_id=', 'op_id=' or 'partitioned='");
+    }
+    const size_t i = static_cast<size_t>(key - kKeys);
+    if (!values[i].empty()) {
+      return fail("duplicate-attribute", token().location(),
+                  fmt::format("'{}' is there twice", *key));
+    }
+    lexer_.advance();
+    if (i == 0 &&
+        (!at(TokenKind::kWord) || kModes.find(fmt::format(" {} ", token().text)) == kModes.npos)) {
+      return fail_expected("none, default, fusion_debugger, no_fusion or guaranteed");
+    }
+    if ((i == 1 || i == 2) && !at(TokenKind::kInteger)) return fail_expected("a number");
+    if (i == 3 && !at_word("true") && !at_word("false")) return fail_expected("true or false");
+    values[i] = token().text;
+    lexer_.advance();
+    return true;
+  };
+  if (!parse_list(TokenKind::kLeftBrace, TokenKind::kRightBrace, "around the attributes", one)) {
+    return false;
+  }
+  if (values[3] == "false") values[3] = {};
+  std::vector<std::string> parts;
+  for (size_t i = 0; i < std::size(kKeys); ++i) {
+    if (!values[i].empty()) parts.push_back(fmt::format("{}={}", kKeys[i], values[i]));
+  }
+  text += fmt::format("{{{}}}", fmt::join(parts, ","));
   return true;
 }
 

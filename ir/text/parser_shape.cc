@@ -355,11 +355,10 @@ bool TextParser::parse_layout(Layout& layout, std::vector<int64_t>& order, std::
         return false;
       }
       std::vector<int64_t> indices;
-      do {
-        int64_t index;
-        if (!expect_int(index, "an index to split at")) return false;
-        indices.push_back(index);
-      } while (accept(TokenKind::kComma));
+      while (!at(TokenKind::kRightParen)) {
+        if (!indices.empty() && !expect(TokenKind::kComma, "between the indices")) return false;
+        if (!expect_int(indices.emplace_back(), "an index to split at")) return false;
+      }
       split += fmt::format("({}:{})", dim, fmt::join(indices, ","));
       if (!expect(TokenKind::kRightParen, "in the layout")) return false;
     } while (at(TokenKind::kLeftParen));

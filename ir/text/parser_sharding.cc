@@ -226,7 +226,7 @@ bool TextParser::parse_sharding_metadata(Sharding& sharding) {
 
 // Behind the mesh stands a word for all axes, or a list of axes a dimension and then axes of other
 // kinds; metadata comes last.
-//   mesh['x'=2,'y'=4], [{'x'}, {'y':(1)2, ?}], replicated={...}, unreduced=[sum]{...}, metadata=...
+//   mesh['x'=2,'y'=4], [{'x'}, {'y':(1)2, ?}], replicated={...}, unreduced=sum{...}, metadata=...
 //   mesh['x'=2], replicated       maximal_mesh[device_id=3]
 bool TextParser::parse_named_sharding(Sharding& sharding) {
   sharding.form = Sharding::Form::kNamed;
@@ -239,10 +239,15 @@ bool TextParser::parse_named_sharding(Sharding& sharding) {
                                   : fail_expected("'metadata='");
   }
   NamedAxes axes;
+  const Token place = token();
   const std::string_view word = token().text;
-  const bool whole = at_word("replicated") || at_word("unreduced") || at_word("manual");
+  bool whole = at_word("replicated") || at_word("unreduced") || at_word("manual");
   if (whole) {
     lexer_.advance();
+  } else if (accept_key("unreduced")) {
+    whole = true;
+    if (!parse_reduction(axes.reduction)) return false;
+    for (const MeshAxis& axis : sharding.mesh->axes) axes.unreduced.push_back({axis.name});
   } else if (!parse_list(TokenKind::kLeftSquare, TokenKind::kRightSquare, "around the dimensions",
                          [&] { return parse_dimension_axes(axes.dims.emplace_back()); })) {
     return false;
@@ -259,19 +264,29 @@ bool TextParser::parse_named_sharding(Sharding& sharding) {
     if (!unreduced && !replicated && !accept_key("manual")) {
       return fail_expected("'replicated=', 'unreduced=', 'manual=' or 'metadata='");
     }
-    if (unreduced && accept(TokenKind::kLeftSquare)) {
-      if (!at(TokenKind::kWord)) return fail_expected("a kind of reduction");
-      axes.reduction = token().text;
-      lexer_.advance();
-      if (!expect(TokenKind::kRightSquare, "behind the kind of reduction")) return false;
-    }
+    if (unreduced && !at(TokenKind::kLeftBrace) && !parse_reduction(axes.reduction)) return false;
     std::vector<AxisRef>& list = unreduced    ? axes.unreduced
                                  : replicated ? axes.replicated
                                               : axes.manual;
     if (!parse_axis_refs(list)) return false;
   }
-  sharding.named = whole ? word : arena().copy_string(named_text(*sharding.mesh, axes));
+  if (std::string wrong = problem_of(*sharding.mesh, axes); !wrong.empty()) {
+    return fail("invalid-sharding", place.location(), std::move(wrong));
+  }
+  const bool is_word = whole && axes.reduction.empty();
+  sharding.named = is_word ? word : arena().copy_string(named_text(*sharding.mesh, axes));
   return true;
+}
+
+// max, or [max] as early versions of 2026 have it.
+bool TextParser::parse_reduction(std::string_view& reduction) {
+  const bool enclosed = accept(TokenKind::kLeftSquare);
+  if (!at_word("sum") && !at_word("max") && !at_word("min")) {
+    return fail_expected("'sum', 'max' or 'min'");
+  }
+  reduction = token().text;
+  lexer_.advance();
+  return !enclosed || expect(TokenKind::kRightSquare, "behind the kind of reduction");
 }
 
 // {'x', 'y':(1)2, ?}: the question mark is the last.
@@ -335,15 +350,9 @@ bool TextParser::parse_mesh_device_ids(DeviceMesh& mesh) {
   const Token place = token();
   if (lexer_.peek().kind != TokenKind::kLeftSquare) {
     if (!parse_int_list(TokenKind::kLeftParen, TokenKind::kRightParen, values)) return false;
-    std::vector<int64_t> sizes;
-    for (const MeshAxis& axis : mesh.axes) sizes.push_back(axis.size);
-    if (positive_product(sizes) != static_cast<int64_t>(values.size())) {
-      return fail("invalid-mesh", place.location(),
-                  fmt::format("the mesh has axes of {}, and {} devices", fmt::join(sizes, " x "),
-                              values.size()));
-    }
     mesh.device_ids = arena().copy(values);
-    return true;
+    std::string wrong = values.empty() ? "a list of devices has some" : problem_of(mesh);
+    return wrong.empty() || fail("invalid-mesh", place.location(), std::move(wrong));
   }
   IotaOrder order;
   if (!expect(TokenKind::kLeftParen, "before the devices") ||

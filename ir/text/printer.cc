@@ -97,7 +97,7 @@ void TextPrinter::print_header(const Module& module) {
       auto values = attribute_value<std::span<const bool>>(*attribute);
       if (values.size() == 1 && !values[0]) continue;
     }
-    out_ += ", ";
+    out_ += use.id == AttributeId::debug_attributes ? ",\n" : ", ";
     print_attribute(*attribute);
   }
   out_ += '\n';

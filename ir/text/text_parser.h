@@ -208,6 +208,8 @@ class TextParser {
   bool parse_original_array(std::string& text);
   bool parse_original_value(std::string& text);
   bool parse_recovery_table(std::string& text);
+  bool parse_debug_attributes(std::string& text);
+  bool parse_debug_attribute_set(std::string& text);
   bool parse_statistics(std::string& text);
   bool parse_result_accuracy(std::string& text);
   bool parse_profile_types(std::string& text);
@@ -225,6 +227,7 @@ class TextParser {
   bool parse_tiles(Sharding& sharding);
   bool parse_axis_order(size_t rank, std::span<const int64_t>& order);
   bool parse_named_sharding(Sharding& sharding);
+  bool parse_reduction(std::string_view& reduction);
   bool parse_dimension_axes(NamedAxes::Dimension& dimension);
   bool parse_sharding_metadata(Sharding& sharding);
   bool parse_iota_order(std::span<const int64_t> dims, const IotaOrder*& order);

@@ -118,7 +118,7 @@ Split split_of_named(const Sharding& named, NamedAxes& axes) {
       kind = is(token, "manual")      ? Subgroup::kManual
              : is(token, "unreduced") ? Subgroup::kUnreduced
                                       : Subgroup::kReplicated;
-      if (token.kind == TokenKind::kWord) split.whole = form_of(*kind);
+      if (token.offset == 0) split.whole = form_of(*kind);
     }
     if (token.kind == TokenKind::kLeftBrace && !kind) split.tiles.push_back(1);
     if (token.kind != TokenKind::kString) continue;

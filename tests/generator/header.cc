@@ -111,7 +111,7 @@ void finish_header(Builder& b) {
   if (b.choices.chance(5)) module.set(make_attribute(attr::alias_passthrough_params, true));
   if (b.newest() && b.choices.chance(5)) {
     module.set(make_attribute(attr::origin_recovery_table, "{\n  {\"a\"} : {\"b\"}\n}"));
-    module.set(make_attribute(attr::debug_attributes, "{ {\"a\"}:({},{}) }"));
+    module.set(make_attribute(attr::debug_attributes, "{\n  {\"a\"}:({},{})\n}"));
   }
 }
 

@@ -34,7 +34,7 @@ StackFrames
 
 ENTRY %e (p: f32[2,2], q: (s32[], token[])) -> f32[2,2] {
   %p = f32[2,2]{1,0:T(8,128)S(5)} parameter(0), sharding={devices=[2,1]<=[2]}
-  %q = (s32[], token[]) parameter(1), sharding={{replicated}, {mesh['x'=2], [{'x', ?}], unreduced={'x'}}}
+  %q = (s32[], token[]) parameter(1), sharding={{replicated}, {mesh['x'=2,'y'=2], [{'x', ?}], unreduced={'y'}}}
   %c = f32[2,2]{1,0} constant({ { 1, -2.5 }, { nan(0x1), inf } })
   %z = c64[2]{0} constant({(1, 2), (-0.0, nan)}), origin={{"a" {1}}}
   %s.1 = ((f32[2,2]), f32[1,2]) slice-start(%p), slice={[0:1], [0:2]}

@@ -74,10 +74,12 @@ TEST_CASE("origins: an index alone is not taken for a name of old files, packed 
   CHECK(Read(*unpacked).text() == text);
 }
 
-TEST_CASE("origins: attributes for debugging are kept as they stand") {
-  const std::string text = R"(HloModule m, debug_attributes={
-  {"A"}:({log_mode=default,callback_id=1,op_id=0,partitioned=false}),
-  {"B" {1}}:({callback_id=1},{log_mode=fusion_debugger})
+TEST_CASE("origins: attributes for debugging come back as they were") {
+  const std::string text = R"(HloModule m,
+debug_attributes={
+  {"A"}:({log_mode=default,callback_id=1,op_id=0,partitioned=true}),
+  {"B" {1,0}}:({callback_id=1},{log_mode=fusion_debugger}),
+  {}:()
 }
 
 ENTRY %e (p: f32[]) -> f32[] {

@@ -137,7 +137,7 @@ TEST_CASE("proto: shardings") {
                                "{{replicated}, {devices=[2]0,1}}",
                                "{}",
                                "{mesh['x'=2,'y'=4], [{'x'}, {'y':(2)2, ?}], replicated={'y':(1)2}, "
-                               "unreduced=[max]{'x'}, manual={'x'}}",
+                               "unreduced=max{'x'}, manual={'y'}}",
                                "{mesh['x'=2], [{}, {?}]}",
                                "{mesh['x'=2], [{'x'}], metadata={op_name=\"a\"}}",
                                "{mesh['x'=2,'y'=4], replicated}",
@@ -195,6 +195,8 @@ TEST_CASE("proto: attributes of opcodes") {
            "rhs_contracting_dims={1}, operand_precision={HIGH,packed_nibble}",
            "dot(a, a, v), lhs_contracting_dims={1}, rhs_contracting_dims={0}, "
            "block_scaling_config={lhs={scale_idx=2 zero_idx=3 strides=1x32 steps=1x1}}",
+           "dot(a, a, v), lhs_contracting_dims={1}, rhs_contracting_dims={0}, "
+           "block_scaling_config={lhs={scale_idx=2} rhs={scale_idx=2 strides=32}}",
            "ragged-dot(a, a, v), lhs_contracting_dims={1}, rhs_contracting_dims={1}, "
            "lhs_ragged_dims={0}, rhs_group_dims={0}",
            "convolution(x, k), window={size=3x3 stride=2x2 pad=1_1x0_0 lhs_dilate=1x2 "
@@ -326,8 +328,7 @@ ENTRY e {
 )");
 }
 
-// Called computations and control predecessors are ids; no message has mode or
-// block_scaling_config.
+// Called computations and control predecessors are ids; no message has mode.
 TEST_CASE("proto: every attribute of every opcode has a field") {
   for (int i = 0; i < kOpcodeCount; ++i) {
     const auto opcode = static_cast<Opcode>(i);
@@ -337,7 +338,7 @@ TEST_CASE("proto: every attribute of every opcode has a field") {
       CAPTURE(info(use.id).text);
       const AttributeKind kind = info(use.id).kind;
       if (kind == AttributeKind::kComputation || kind == AttributeKind::kComputations) continue;
-      if (use.id == AttributeId::mode || use.id == AttributeId::block_scaling_config) continue;
+      if (use.id == AttributeId::mode) continue;
       CHECK(std::any_of(fields.begin(), fields.end(), [&](const proto::AttributeField& field) {
         return field.use.id == use.id;
       }));

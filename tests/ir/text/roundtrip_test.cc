@@ -283,7 +283,10 @@ TEST_CASE("shardings") {
         "{mesh['x'=2], [{}], unreduced={'x'}, metadata={{op_name=\"x\"}}}",
         "{mesh['x'=2,'y'=4], device_ids=([4,2]T(1,0)), [{}, {?}]}",
         "{maximal_mesh[device_id=3]}",
-        "{mesh['x'=2], [{}], unreduced=[sum]{'x'}}",
+        "{mesh['x'=2], [{}], unreduced=sum{'x'}}",
+        "{mesh['x'=2,'y'=2], unreduced=max}",
+        "{mesh['x'=2,'y'=2], device_ids=(0,1,3,2), [{'y'}, {'x'}]}",
+        "{mesh['x'=2,'y'=8], [{'y':(4)2, 'y':(1)2}], replicated={'x', 'y':(2)2}}",
         "{mesh['x'=2], replicated}",
         "{mesh['x'=2,'y'=2], unreduced}",
         "{mesh['x'=2,'y'=2], [], manual={'x'}}"}) {
@@ -297,6 +300,8 @@ TEST_CASE("shardings") {
   CHECK(sharding("{mesh['x'=2,'y'=2], [], unreduced={'x','y'}}") ==
         "{mesh['x'=2,'y'=2], unreduced}");
   CHECK(sharding("{mesh['x'=2], [], manual={'x'}}") == "{mesh['x'=2], manual}");
+  CHECK(sharding("{mesh['x'=2], [{}], unreduced=[min]{'x'}}") ==
+        "{mesh['x'=2], [{}], unreduced=min{'x'}}");
   CHECK(sharding("{mesh['x'=2], [{'x'}], replicated={}, manual={}}") == "{mesh['x'=2], [{'x'}]}");
 }
 
@@ -363,6 +368,37 @@ ENTRY %e (a.3: f32[]) -> f32[] {
   %a.3 = f32[] parameter(0)
   %a.4 = f32[] negate(%a.3)
   ROOT %z = f32[] map(%a.4), dimensions={}, to_apply=%c
+}
+
+)");
+}
+
+TEST_CASE("the first number that is tried for a name that clashes is 0") {
+  check_prints(R"(HloModule m
+c { a.1 = f32[] parameter(0)
+  ROOT b = f32[] negate(a.1) }
+d { a.1 = f32[] parameter(0)
+  ROOT b = f32[] negate(a.1) }
+ENTRY e { a.1 = f32[] parameter(0)
+  z = f32[] map(a.1), dimensions={}, to_apply=c
+  ROOT y = f32[] map(z), dimensions={}, to_apply=d }
+)",
+               R"(HloModule m
+
+%c (a.1: f32[]) -> f32[] {
+  %a.1 = f32[] parameter(0)
+  ROOT %b = f32[] negate(%a.1)
+}
+
+%d (a.0: f32[]) -> f32[] {
+  %a.0 = f32[] parameter(0)
+  ROOT %b.1 = f32[] negate(%a.0)
+}
+
+ENTRY %e (a.2: f32[]) -> f32[] {
+  %a.2 = f32[] parameter(0)
+  %z = f32[] map(%a.2), dimensions={}, to_apply=%c
+  ROOT %y = f32[] map(%z), dimensions={}, to_apply=%d
 }
 
 )");
