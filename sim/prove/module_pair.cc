@@ -82,7 +82,7 @@ bool ModulePair::may_be_rounding(const Inputs& inputs, const OutputPlace& place,
     }
     return wide;
   };
-  return is_rounding(type, values, std::max(largest, own), evaluate);
+  return is_rounding(type, values, std::max(largest, own), evaluate).value_or(true);
 }
 
 tl::expected<RunResult, Stop> ModulePair::run(const Module& module, const Inputs& inputs) const {
@@ -129,6 +129,10 @@ bool ModulePair::differ_at(const OutputPlace& place, const Inputs& inputs,
   return differ;
 }
 
+bool ModulePair::is_late() const {
+  return options_.deadline && std::chrono::steady_clock::now() > *options_.deadline;
+}
+
 bool ModulePair::fits(int64_t bytes) const {
   int64_t limit = options_.max_memory > 0 ? options_.max_memory : default_max_memory();
   int64_t devices = options_.mesh.device_count();
@@ -171,14 +175,12 @@ Inputs ModulePair::dense(const SparseInputs& sparse) const {
   return inputs;
 }
 
-std::optional<Inputs> ModulePair::random_inputs(int64_t number) const {
+tl::expected<Inputs, Stop> ModulePair::random_inputs(int64_t number) const {
   constexpr int64_t kDistinct = 4;  // the first runs
   if (number < kDistinct) {
-    auto inputs = make_inputs(before_, options_.mesh, options_.seed + static_cast<uint64_t>(number),
-                              options_.max_memory > 0 ? options_.max_memory : default_max_memory(),
-                              1, options_.deadline);
-    if (!inputs) return std::nullopt;
-    return *std::move(inputs);
+    return make_inputs(before_, options_.mesh, options_.seed + static_cast<uint64_t>(number),
+                       options_.max_memory > 0 ? options_.max_memory : default_max_memory(), 1,
+                       options_.deadline);
   }
   std::mt19937_64 random(options_.seed * 1000003 + static_cast<uint64_t>(number));
   SampleKind kinds[] = {SampleKind::kNear, SampleKind::kBits, SampleKind::kSpecial,
@@ -188,7 +190,9 @@ std::optional<Inputs> ModulePair::random_inputs(int64_t number) const {
   for (std::vector<HostTensor>& device : inputs) {
     for (const Shape* shape : parameter_shapes_) {
       std::optional<HostTensor> tensor = sample_tensor(shape, kind, random);
-      if (!tensor) return std::nullopt;
+      if (!tensor) {
+        return tl::unexpected(Stop{Stop::Kind::kMemory, "no memory for the inputs", {}});
+      }
       device.push_back(*std::move(tensor));
     }
   }

@@ -49,12 +49,15 @@ class ModulePair {
   /// The larger of the modules' own magnitudes (see precision.h).
   double own_magnitude() const;
 
+  /// Whether the time that all may take is over.
+  bool is_late() const;
+
   /// Whether inputs and outputs take at most `bytes`, and half of what a run may take.
   bool fits(int64_t bytes) const;
 
   /// Inputs number `number`: values distinct by construction first, then random ones of all kinds.
-  /// Nothing when none can be made.
-  std::optional<Inputs> random_inputs(int64_t number) const;
+  /// An error when none can be made.
+  tl::expected<Inputs, Stop> random_inputs(int64_t number) const;
   /// Inputs of these elements, and else of zeros; empty when there is no memory for them.
   Inputs dense(const SparseInputs& sparse) const;
   /// Inputs on which the modules still differ at this place, zero where that can be: whole tensors

@@ -60,18 +60,20 @@ double moved_by_constants(const std::array<double, 2>& wide, WideArithmetic arit
 
 }  // namespace
 
-bool is_rounding(ElementType type, const double (&values)[2], double largest,
-                 const WideValues& evaluate) {
+std::optional<bool> is_rounding(ElementType type, const double (&values)[2], double largest,
+                                const WideValues& evaluate) {
   constexpr double kOfConstants = 8;  // what several constants move together
   WideArithmetic arithmetic;
   std::optional<std::array<double, 2>> wide = evaluate(arithmetic);
+  if (!wide) return std::nullopt;
   if (values[0] == values[1]) {  // zeros of different signs, or what rounded or cancelled to them
-    return wide && (*wide)[0] != (*wide)[1] && shrinks_away(values, *wide, largest);
+    return (*wide)[0] != (*wide)[1] && shrinks_away(values, *wide, largest);
   }
-  if (!wide || shrinks_away(values, *wide, largest)) return true;
+  if (shrinks_away(values, *wide, largest)) return true;
   arithmetic.unrounded = type;
   wide = evaluate(arithmetic);
-  if (!wide || shrinks_away(values, *wide, largest)) return true;
+  if (!wide) return std::nullopt;
+  if (shrinks_away(values, *wide, largest)) return true;
   const double apart = std::abs((*wide)[0] - (*wide)[1]);
   return std::isfinite(apart) &&
          apart <= kOfConstants * moved_by_constants(*wide, arithmetic, evaluate);

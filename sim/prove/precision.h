@@ -25,8 +25,8 @@ using WideValues = std::function<std::optional<std::array<double, 2>>(const Wide
 /// constants' last places move; or it is less than what the wider arithmetic itself may lose of
 /// `largest`, the largest magnitude among inputs and of the modules' own: (3 + 1e-45) - 3 is 0 and
 /// (3 - 3) + 1e-45 is not, in f64 too. True where nothing can be told.
-bool is_rounding(ElementType type, const double (&values)[2], double largest,
-                 const WideValues& evaluate);
+std::optional<bool> is_rounding(ElementType type, const double (&values)[2], double largest,
+                                const WideValues& evaluate);
 
 /// The same where there is no wider arithmetic to ask: two elements of a float or complex type may
 /// differ by rounding if they are close for the type, beside each other, beside the largest input

@@ -46,8 +46,9 @@ class Refuter {
   std::string origin(Handle tensor, int64_t index) const;
 
  private:
-  bool may_be_rounding(Handle before, Handle after, int64_t index, const SparseInputs& inputs,
-                       const ElementBytes (&values)[2]);
+  // Whether the difference of two float elements may be rounding; nothing where it can't be told.
+  std::optional<bool> may_be_rounding(Handle before, Handle after, int64_t index,
+                                      const SparseInputs& inputs, const ElementBytes (&values)[2]);
   void list_inputs(const Inputs& inputs, Counterexample& counterexample) const;
   Counterexample describe(const OutputPlace& place) const;
   std::string tensor_index(const Shape* shape, int64_t index) const;

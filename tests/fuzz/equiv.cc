@@ -39,7 +39,7 @@ std::string misjudged(const ValidModule& before, const Module& after, bool equal
   options = limits(before.mesh);
   const prove::ModulePair pair(*before.module, after, options);
   for (int64_t number = 0; number < kRuns && pair.fits(int64_t{1} << 22); ++number) {
-    const std::optional<Inputs> inputs = pair.random_inputs(number);
+    const tl::expected<Inputs, Stop> inputs = pair.random_inputs(number);
     if (!inputs) return "";
     const auto [first, second] = pair.run(*inputs);
     if (!first || !second) {
