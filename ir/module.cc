@@ -1,22 +1,46 @@
 #include "ir/module.h"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <memory>
 
 #include "ir/unique_names.h"
 
 namespace minihlo {
+namespace {
+
+// The attributes of a parameter that has a number and nothing else, as most have; null of others.
+// Attributes are copied where they change, so all modules share these.
+Attribute* shared_number(Opcode opcode, std::span<const Attribute> attributes) {
+  static auto numbers = [] {
+    std::array<Attribute, 64> all;
+    for (size_t i = 0; i < all.size(); ++i) {
+      all[i] = make_attribute(attr::parameter_number, static_cast<int64_t>(i));
+    }
+    return all;
+  }();
+  if (opcode != Opcode::kParameter || attributes.size() != 1 ||
+      attributes[0].id != AttributeId::parameter_number) {
+    return nullptr;
+  }
+  const auto number = static_cast<uint64_t>(attributes[0].integer);
+  return number < numbers.size() ? &numbers[number] : nullptr;
+}
+
+}  // namespace
 
 Instruction* Computation::append(Opcode opcode, std::string_view name, const Shape* shape,
                                  std::span<Instruction* const> operands,
                                  std::span<const Attribute> attributes, Location location) {
+  Attribute* const shared = shared_number(opcode, attributes);
+  const size_t copied = shared ? 0 : attributes.size_bytes();
   // The instruction, its operands and its attributes in one piece.
   static_assert(alignof(Instruction) == alignof(Attribute) && alignof(Attribute) == alignof(void*));
   const size_t operands_at = sizeof(Instruction);
   const size_t attributes_at = operands_at + operands.size_bytes();
   auto* const place = static_cast<std::byte*>(
-      module_->arena().allocate(attributes_at + attributes.size_bytes(), alignof(Instruction)));
+      module_->arena().allocate(attributes_at + copied, alignof(Instruction)));
   auto* const made = new (place) Instruction();
   made->opcode_ = opcode;
   made->name_ = name.data();
@@ -28,9 +52,11 @@ Instruction* Computation::append(Opcode opcode, std::string_view name, const Sha
   made->operands_ = reinterpret_cast<Instruction**>(place + operands_at);
   made->operand_count_ = static_cast<uint32_t>(operands.size());
   std::uninitialized_copy(operands.begin(), operands.end(), made->operands_);
-  made->attributes_ = reinterpret_cast<Attribute*>(place + attributes_at);
+  made->attributes_ = shared ? shared : reinterpret_cast<Attribute*>(place + attributes_at);
   made->attribute_count_ = static_cast<uint16_t>(attributes.size());
-  std::uninitialized_copy(attributes.begin(), attributes.end(), made->attributes_);
+  if (!shared) {
+    std::uninitialized_copy(attributes.begin(), attributes.end(), made->attributes_);
+  }
   if (instructions_.empty()) instructions_.reserve(2);  // there is hardly a computation of one
   instructions_.push_back(made);
   if (opcode == Opcode::kParameter) place_parameter(made);
@@ -103,6 +129,8 @@ void Module::retain_computations(const std::function<bool(const Computation&)>& 
 
 void Module::order_computations(std::span<Computation* const> order) {
   assert(order.size() == computations_.size());
+  computations_.shrink_to_fit();  // most often there will be no more
+  owned_.shrink_to_fit();
   if (std::equal(order.begin(), order.end(), computations_.begin(), computations_.end())) return;
   computations_.assign(order.begin(), order.end());
   for (size_t i = 0; i < order.size(); ++i) order[i]->number_ = static_cast<uint32_t>(i);

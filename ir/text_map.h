@@ -88,8 +88,7 @@ class IndexTable {
   }
 
   void grow() {
-    const std::vector<Slot> old = slots_;
-    slots_.assign(old.size() * 2, {});
+    const std::vector<Slot> old = std::exchange(slots_, std::vector<Slot>(slots_.size() * 2));
     for (const Slot& slot : old) {
       if (slot.index != kNone) place(slot.hash, slot.index);
     }

@@ -72,7 +72,7 @@ int power_for(T value, int count) {
 // Requires a normal value and a power that its digits times 5^power fit in a Word with. False
 // where the integral part then has more or fewer digits than `count`.
 template <class Word, class T>
-bool scale(T value, int count, int power, Scaled<Word>& out) {
+[[gnu::always_inline]] inline bool scale(T value, int count, int power, Scaled<Word>& out) {
   constexpr int kFraction = std::numeric_limits<T>::digits - 1;
   constexpr int kBias = std::numeric_limits<T>::max_exponent - 1;
   const auto bits = std::bit_cast<BitsOf<T>>(value);
@@ -94,23 +94,22 @@ bool scale(T value, int count, int power, Scaled<Word>& out) {
          out.digits >= kTens[static_cast<size_t>(count - 1)];
 }
 
+// Digits are not foreseen: what follows has no branches on them.
+
 // The integral part without its last `drop` digits, rounded to nearest even.
-template <class Word>
-uint64_t round(const Scaled<Word>& value, int drop) {
-  const Word fraction = value.scaled & ((Word{1} << value.shift) - 1);
-  uint64_t kept = value.digits;
-  int above;  // of what is dropped, against one half: less, equal, more
-  if (drop == 0) {
-    const Word twice = fraction << 1;
-    const Word one = Word{1} << value.shift;
-    above = twice < one ? -1 : twice > one;
+template <int drop, class Word>
+uint64_t round(const Scaled<Word>& value) {
+  const Word one = Word{1} << value.shift;
+  const Word fraction = value.scaled & (one - 1);
+  if constexpr (drop == 0) {
+    return value.digits + (2 * fraction + (value.digits & 1) > one);
   } else {
-    const uint64_t ten = kTens[static_cast<size_t>(drop)];
-    const uint64_t rest = kept % ten;
-    kept /= ten;
-    above = rest < ten / 2 ? -1 : rest > ten / 2 || fraction != 0;
+    constexpr uint64_t kTen = kTens[drop];
+    const uint64_t kept = value.digits / kTen;
+    const uint64_t rest = value.digits % kTen;
+    // Half of what is dropped counts as more where something is behind it, or the digit is odd.
+    return kept + (2 * rest + ((fraction != 0) | (kept & 1)) > kTen);
   }
-  return kept + (above > 0 || (above == 0 && (kept & 1)));
 }
 
 // Whether a decimal, which is the integral part rounded, reads as the value itself.
@@ -118,9 +117,10 @@ template <class Word>
 bool reads_back(const Scaled<Word>& value, uint64_t decimal) {
   const Word candidate = static_cast<Word>(decimal) << value.shift;
   const bool more = candidate > value.scaled;
-  Word distance = more ? candidate - value.scaled : value.scaled - candidate;
-  distance <<= !more && value.at_binade ? 2 : 1;
-  return distance < value.unit || (distance == value.unit && value.even);
+  const Word difference = candidate - value.scaled;
+  const Word sign = Word{0} - static_cast<Word>(!more);  // all bits where it is negative
+  const Word distance = ((difference ^ sign) - sign) << (1 + (!more & value.at_binade));
+  return distance < value.unit + value.even;
 }
 
 // The eight digits of a number, the first in the lowest byte.
@@ -234,9 +234,9 @@ char* try_shortest(char* to, T value, int power) {
   *to = '-';
   to += value < 0;  // signs are not foreseen, so there is no branch
   constexpr int kDrop = kMany - kFew;
-  const uint64_t few = round(scaled, kDrop);
+  const uint64_t few = round<kDrop>(scaled);
   if (reads_back(scaled, few * kTens[kDrop])) return layout<kFew>(to, few, power - kDrop);
-  return layout<kMany>(to, round(scaled, 0), power);
+  return layout<kMany>(to, round<0>(scaled), power);
 }
 
 // Up to this power the significand of a float times 5^power fits 64 bits.
@@ -266,6 +266,20 @@ char* write_shortest(char* to, T value) {
 char* write_decimal(char* to, float value) { return write_shortest(to, value); }
 char* write_decimal(char* to, double value) { return write_shortest(to, value); }
 
+char* write_integer(char* to, uint64_t value) {
+  if (value >= kTens[8]) {
+    to = write_integer(to, value / kTens[8]);
+    const uint64_t text = eight_digits(value % kTens[8]) | kZeros;
+    std::memcpy(to, &text, 8);
+    return to + 8;
+  }
+  const uint64_t block = eight_digits(value);
+  const int zeros = std::countr_zero(block | uint64_t{1} << 56) / 8;  // before the first digit
+  const uint64_t text = (block | kZeros) >> (8 * zeros);
+  std::memcpy(to, &text, 8);
+  return to + 8 - zeros;
+}
+
 template <int digits>
 char* write_decimal(char* to, float value) {
   const int power = power_for(std::fabs(value), digits);
@@ -274,7 +288,7 @@ char* write_decimal(char* to, float value) {
     return write_general(to, value, digits);
   }
   if (value < 0) *to++ = '-';
-  return layout<digits>(to, round(scaled, 0), power);
+  return layout<digits>(to, round<0>(scaled), power);
 }
 
 template char* write_decimal<2>(char*, float);

@@ -1,7 +1,8 @@
-// Floating-point numbers as decimal text, digit for digit what printf's %g gives.
+// Numbers as decimal text; floating-point numbers digit for digit as printf's %g gives them.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace minihlo::internal {
 
@@ -15,5 +16,7 @@ char* write_decimal(char* to, double value);
 /// Writes a finite value that is not 0 as %.<digits>g; `digits` from 2 to 5.
 template <int digits>
 char* write_decimal(char* to, float value);
+/// Writes a whole number.
+char* write_integer(char* to, uint64_t value);
 
 }  // namespace minihlo::internal

@@ -98,9 +98,15 @@ void append_element(TextBuffer& out, const T& value, bool scalar) {
   } else if constexpr (IsMiniFloat<T>::value || std::is_floating_point_v<T>) {
     append_float(out, value);
   } else if constexpr (std::is_same_v<T, uint64_t>) {
-    out.append_number(value);
+    out.commit(write_integer(out.room(kDecimalSize), value));
   } else {
-    out.append_number(static_cast<int64_t>(value));
+    const auto wide = static_cast<int64_t>(value);
+    const bool negative = wide < 0;
+    char* to = out.room(kDecimalSize);
+    *to = '-';
+    to += negative;  // signs are not foreseen, so there is no branch
+    const auto bits = static_cast<uint64_t>(wide);
+    out.commit(write_integer(to, negative ? 0 - bits : bits));
   }
 }
 

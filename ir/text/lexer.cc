@@ -287,7 +287,7 @@ size_t Lexer::end_of_value() const {
   return text.npos;
 }
 
-void Lexer::lex_word(size_t begin) {
+[[gnu::always_inline]] inline void Lexer::lex_word(size_t begin) {
   const size_t end = end_of_word(text_, begin + 1);
   char next = at_offset(end);
   if (next == ':' || next == '=') {

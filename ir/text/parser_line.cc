@@ -1,6 +1,9 @@
 // Parts of an instruction's line that are taken without tokens: what was read before, and plain
 // lists of operands. Where anything is out of the ordinary they change nothing, and the tokens are
 // looked at.
+#include <array>
+#include <cstring>
+
 #include "ir/text/scan.h"
 #include "ir/text/text_parser.h"
 
@@ -31,8 +34,22 @@ bool depends_on_text_alone(AttributeKind kind) {
   }
 }
 
-// Whether the parser changes what it reads of such an instruction by what else it knows.
-bool is_changed_later(const Opcode opcode) { return info(opcode).family == Family::kAsync; }
+// Whether there is no use in looking for an instruction of this opcode that is written alike: it
+// names a computation, or the parser changes what it reads by what else it knows.
+bool is_never_alike(Opcode opcode) {
+  static const auto never = [] {
+    std::array<bool, kOpcodeCount> row{};
+    for (size_t i = 0; i < row.size(); ++i) {
+      const OpcodeInfo& of = info(static_cast<Opcode>(i));
+      row[i] = of.family == Family::kAsync;
+      for (const AttributeUse& use : of.attributes) {
+        row[i] = row[i] || (use.required && info(use.id).kind == AttributeKind::kComputation);
+      }
+    }
+    return row;
+  }();
+  return never[static_cast<size_t>(opcode)];
+}
 
 }  // namespace
 
@@ -117,7 +134,7 @@ bool TextParser::read_plain_operands(std::vector<Instruction*>& operands) {
 
 bool TextParser::recall_attributes(Draft& draft, std::vector<Attribute>& attributes) {
   if (!at(TokenKind::kComma) || draft.async != Draft::Async::kNone ||
-      is_changed_later(draft.opcode)) {
+      is_never_alike(draft.opcode)) {
     return false;
   }
   const size_t begin = token().offset;

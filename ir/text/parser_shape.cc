@@ -156,10 +156,13 @@ bool TextParser::recall_shape(size_t end, const Shape*& shape) {
 
 bool TextParser::skip_plain_parameters() {
   const std::string_view text = lexer_.text();
+  auto at_pair = [&](size_t at, char first, char second) {
+    return at + 1 < text.size() && text[at] == first && text[at + 1] == second;
+  };
   for (size_t at = token().offset;;) {
     if (at >= text.size() || !is(text[at], kWordStart)) return false;
     at = end_of_word(text, at + 1);
-    if (text.substr(at, 2) != ": ") return false;
+    if (!at_pair(at, ':', ' ')) return false;
     at += 2;
     const size_t end = end_of_plain_shape(text, end_of_word(text, at));
     if (end >= text.size() || !shapes_.find(text.substr(at, end - at))) return false;
@@ -167,7 +170,7 @@ bool TextParser::skip_plain_parameters() {
       lexer_.jump(end);
       return true;
     }
-    if (text.substr(end, 2) != ", ") return false;
+    if (!at_pair(end, ',', ' ')) return false;
     at = end + 2;
   }
 }

@@ -52,7 +52,8 @@ inline size_t first_of(Block found) {
 // The offset of the first character at or behind `at` that `stops` says yes for, or the text's end.
 // `stops_block` says the same of a block.
 template <class StopsBlock, class Stops>
-size_t skip_until(std::string_view text, size_t at, StopsBlock stops_block, Stops stops) {
+[[gnu::always_inline]] inline size_t skip_until(std::string_view text, size_t at,
+                                                StopsBlock stops_block, Stops stops) {
   for (; at + sizeof(Block) <= text.size(); at += sizeof(Block)) {
     const size_t before = first_of(Block(stops_block(load_block(text.data() + at))));
     if (before < sizeof(Block)) return at + before;

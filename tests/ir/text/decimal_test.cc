@@ -123,5 +123,19 @@ TEST_CASE("decimals: powers of two and of ten, and their neighbours") {
   }
 }
 
+TEST_CASE("whole numbers") {
+  auto check = [](uint64_t value) {
+    char text[kDecimalSize];
+    CHECK_QUICKLY(std::string(text, write_integer(text, value)), std::to_string(value));
+  };
+  for (uint64_t ten = 1;; ten *= 10) {
+    for (uint64_t value : {ten - 1, ten, ten + 1, 2 * ten, 9 * ten}) check(value);
+    if (ten > std::numeric_limits<uint64_t>::max() / 10) break;
+  }
+  check(std::numeric_limits<uint64_t>::max());
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 10000; ++i) check(random() >> (random() % 64));
+}
+
 }  // namespace
 }  // namespace minihlo::internal
