@@ -33,6 +33,7 @@
 #include "passes/permute_raising/join_slices.h"
 #include "passes/permute_raising/raise_plan.h"
 #include "passes/report.h"
+#include "passes/ring/lockstep.h"
 #include "passes/users.h"
 
 namespace minihlo {
@@ -47,20 +48,20 @@ class Run {
         report_(context, kName),
         mesh_(mesh),
         known_(module, mesh),
+        lockstep_(module, mesh),
         next_channel_(module.next_channel_id()) {}
 
   void run() {
     // What is planned for a computation may ask for values in others, so all comes first.
     std::vector<RaisePlan> plans = plan({});
-    const Gathers refused = unlike_meetings(plans);
+    RefusedGathers refused = unlike_meetings(plans);
+    refused.merge(waiting_for_others(plans));
     if (!refused.empty()) plans = plan(refused);
     for (size_t i = 0; i < plans.size(); ++i) rewrite(module_.computations()[i], plans[i]);
   }
 
  private:
-  using Gathers = std::unordered_set<const Instruction*>;
-
-  std::vector<RaisePlan> plan(const Gathers& refused) {
+  std::vector<RaisePlan> plan(const RefusedGathers& refused) {
     std::vector<RaisePlan> plans;
     for (const Computation* computation : module_.computations()) {
       plans.push_back(plan_raising(*computation, known_, mesh_, refused));
@@ -70,7 +71,7 @@ class Run {
 
   // All-gathers of one channel in different branches, where devices that parted meet, unless all of
   // them become permutes that meet as well: with the same pairs, of as many operands.
-  Gathers unlike_meetings(const std::vector<RaisePlan>& plans) const {
+  RefusedGathers unlike_meetings(const std::vector<RaisePlan>& plans) const {
     std::unordered_map<const Instruction*, std::vector<const RaisedPermute*>> permutes_of;
     for (const RaisePlan& plan : plans) {
       for (const RaisedPermute& permute : plan.permutes) {
@@ -79,7 +80,7 @@ class Run {
         }
       }
     }
-    Gathers unlike;
+    RefusedGathers unlike;
     for (const std::vector<Instruction*>& meeting : channel_groups(module_)) {
       if (meeting.size() < 2) continue;
       const std::vector<const RaisedPermute*>& first = permutes_of[meeting[0]];
@@ -89,9 +90,49 @@ class Run {
                own[0]->slices.size() == first[0]->slices.size() &&
                have_same_pairs(sample(*own[0]), sample(*first[0]));
       });
-      if (!are_alike) unlike.insert(meeting.begin(), meeting.end());
+      if (are_alike) continue;
+      for (const Instruction* one : meeting) {
+        unlike.emplace(one, "devices in another branch may meet it, and not all are raised alike");
+      }
     }
     return unlike;
+  }
+
+  // All-gathers that not all devices come to, where a permute would wait for some that the
+  // all-gather does not wait for: a permute waits for the whole row or column of the mesh.
+  RefusedGathers waiting_for_others(const std::vector<RaisePlan>& plans) const {
+    RefusedGathers waiting;
+    for (const RaisePlan& plan : plans) {
+      for (const RaisedPermute& permute : plan.permutes) {
+        const GroupMode mode = sample(permute).mode;
+        for (const RaisedSlice& slice : permute.slices) {
+          if (lockstep_.runs_on_all(*slice.gather->parent()) ||
+              holds_whole_rows(*slice.gather, mode)) {
+            continue;
+          }
+          waiting.emplace(
+              slice.gather,
+              "devices of other groups may not come to it, and a permute waits for all");
+        }
+      }
+    }
+    return waiting;
+  }
+
+  // Whether all devices that a permute of the mode would move data among are in one group.
+  bool holds_whole_rows(const Instruction& gather, GroupMode mode) const {
+    auto groups = collective_groups(gather, mesh_);
+    if (!groups) return false;
+    for (int64_t device = 0; device < mesh_.device_count(); ++device) {
+      const int64_t first = mode == GroupMode::kCrossReplica
+                                ? mesh_.flattened(0, mesh_.partition(device))
+                                : mesh_.flattened(mesh_.replica(device), 0);
+      if (groups->group_of[static_cast<size_t>(device)] !=
+          groups->group_of[static_cast<size_t>(first)]) {
+        return false;
+      }
+    }
+    return true;
   }
 
   // A slice whose pairs are known.
@@ -220,6 +261,7 @@ class Run {
   Reporter report_;
   const Mesh mesh_;
   KnownValues known_;
+  const Lockstep lockstep_;
   int64_t next_channel_;
   std::unordered_map<const RaisedPermute*, Instruction*> start_of_;
   std::unordered_map<Instruction*, std::vector<Instruction*>> starts_of_;  // by gather

@@ -59,7 +59,8 @@ class AllReduces : public Decomposition {
     }
     std::vector<Combine> combines;
     for (const Shape* result : results) {
-      auto combine = combine_by(*reduce.get(attr::to_apply), result->element_type());
+      auto combine =
+          combine_by(*reduce.get(attr::to_apply), result->element_type(), how_.in_group_order);
       if (!combine) return tl::make_unexpected(std::move(combine.error()));
       combines.push_back(*std::move(combine));
       if (result->element_count() == 0) {

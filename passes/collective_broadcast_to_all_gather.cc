@@ -22,6 +22,7 @@
 #include "passes/permute_to_gather/gather_chain.h"
 #include "passes/permute_to_gather/orbits.h"
 #include "passes/ring/decomposition.h"
+#include "passes/ring/mesh_links.h"
 
 namespace minihlo {
 namespace {
@@ -30,8 +31,7 @@ constexpr std::string_view kName = "collective-broadcast-to-all-gather";
 
 class Broadcasts : public Decomposition {
  public:
-  Broadcasts(const Module& module, const Mesh& mesh)
-      : mesh_(mesh), next_channel_(module.next_channel_id()) {}
+  Broadcasts(const Module& module, const Mesh& mesh) : mesh_(mesh), links_(module, mesh) {}
 
   bool wants(const Instruction& instruction) const override {
     return instruction.opcode() == Opcode::kCollectiveBroadcast;
@@ -47,6 +47,10 @@ class Broadcasts : public Decomposition {
       return tl::make_unexpected(
           "an operand names the root, and the groups are not equal parts of the mesh");
     }
+    if (links_.is_shared(broadcast)) return tl::make_unexpected(MeshLinks::shared_channel());
+    if (!is_regular && !links_.runs_on_all(broadcast)) {
+      return tl::make_unexpected(MeshLinks::waits_for_others());
+    }
     const PermuteTable table = is_regular ? regular_table(*groups) : packed_table(*groups);
     std::vector<GatherPlan> plans;
     for (size_t i = 0; i < results.size(); ++i) {
@@ -61,7 +65,7 @@ class Broadcasts : public Decomposition {
     std::vector<Instruction*> values;
     for (size_t i = 0; i < plans.size(); ++i) {
       GatherAttributes attributes{listed, std::nullopt};
-      if (table.flattened_groups) attributes.channel_id = next_channel_++;
+      if (table.flattened_groups) attributes.channel_id = links_.fresh_channel();
       Instruction* first = nullptr;
       Instruction* gathered = chain.gather(plans[i], attributes, false, first);
       if (!is_regular) {
@@ -128,7 +132,7 @@ class Broadcasts : public Decomposition {
 
   const Mesh mesh_;
   const PermuteToGatherOptions options_;
-  int64_t next_channel_;
+  MeshLinks links_;
 };
 
 class CollectiveBroadcastToAllGather : public Pass {

@@ -282,7 +282,7 @@ class Run {
     if (std::string fault = dot_fault(*dot); !fault.empty()) return fault;
     auto ring = Ring::make(*scatter, links_, options_.unroll);
     if (!ring) return std::move(ring.error());
-    auto combine = combine_by(*scatter->get(attr::to_apply), dot->shape()->element_type());
+    auto combine = combine_by(*scatter->get(attr::to_apply), dot->shape()->element_type(), false);
     if (!combine) return std::move(combine.error());
     const int64_t axis = scatter->get(attr::dimensions)[0];
     const int64_t extent = scatter->shape()->dim(axis);

@@ -176,6 +176,10 @@ class Permutes : public Decomposition {
       return tl::make_unexpected(fmt::format("it moves {} bytes, less than the threshold", bytes));
     }
     if (links_.is_shared(permute)) return tl::make_unexpected(MeshLinks::shared_channel());
+    if (send_recv_ && !links_.runs_on_all(permute)) {
+      return tl::make_unexpected(
+          "it waits for devices that may part before it, which a send does not");
+    }
     if (!links_.take_numbers(4 * links_.mesh().device_count())) {
       return tl::make_unexpected(MeshLinks::numbers_used_up());
     }

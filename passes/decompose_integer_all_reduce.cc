@@ -27,6 +27,7 @@
 #include "passes/computations.h"
 #include "passes/permute_to_gather/orbits.h"
 #include "passes/ring/decomposition.h"
+#include "passes/ring/mesh_links.h"
 
 namespace minihlo {
 namespace {
@@ -66,8 +67,7 @@ struct Gathering {
 
 class AllReduces : public Decomposition {
  public:
-  AllReduces(const Module& module, const Mesh& mesh)
-      : mesh_(mesh), next_channel_(module.next_channel_id()) {}
+  AllReduces(const Module& module, const Mesh& mesh) : mesh_(mesh), links_(module, mesh) {}
 
   bool wants(const Instruction& instruction) const override {
     return instruction.opcode() == Opcode::kAllReduce ||
@@ -90,6 +90,10 @@ class AllReduces : public Decomposition {
       return tl::make_unexpected(
           "its groups differ in size, and its reducer has no neutral element that is known");
     }
+    if (links_.is_shared(all_reduce)) return tl::make_unexpected(MeshLinks::shared_channel());
+    if (!groups->is_uniform() && !links_.runs_on_all(all_reduce)) {
+      return tl::make_unexpected(MeshLinks::waits_for_others());
+    }
     const int64_t largest = groups->group_size(0);
     for (const Shape* result : results) {
       if (!widened(emit.shapes(), result, std::max(largest, mesh_.device_count()))) {
@@ -109,7 +113,7 @@ class AllReduces : public Decomposition {
       if (find_attribute(attributes, AttributeId::channel_id)) {
         std::erase_if(attributes,
                       [](const Attribute& one) { return one.id == AttributeId::channel_id; });
-        attributes.push_back(make_attribute(attr::channel_id, next_channel_++));
+        attributes.push_back(make_attribute(attr::channel_id, links_.fresh_channel()));
       }
       const Shape* both[] = {part, whole};
       gathered.push_back(
@@ -235,7 +239,7 @@ class AllReduces : public Decomposition {
   }
 
   const Mesh mesh_;
-  int64_t next_channel_;
+  MeshLinks links_;
   int64_t entries_ = 0;
   std::unordered_map<const Instruction*, Gathering> gatherings_;  // of those begun
 };

@@ -5,10 +5,25 @@
 
 #include <fmt/format.h>
 
+#include "ir/text/printer.h"
 #include "ir/verifier.h"
 
 namespace minihlo {
 namespace {
+
+// Rounds of a repeat at most, and repeats in one another.
+constexpr int64_t kMaxRounds = 1000;
+constexpr int kMaxDepth = 8;
+
+constexpr OptionInfo kRepeatOptions[] = {
+    {.name = "limit", .default_value = "16", .words = "", .minimum = 1, .help = "rounds at most"},
+};
+constexpr PassInfo kRepeat = {
+    .name = "repeat",
+    .summary = "run passes again and again until nothing changes",
+    .options = kRepeatOptions,
+    .make = nullptr,
+};
 
 class PipelineParser {
  public:
@@ -17,10 +32,7 @@ class PipelineParser {
 
   std::optional<Pipeline> run() {
     Pipeline pipeline;
-    do {
-      if (!parse_call(pipeline)) return std::nullopt;
-      skip_blanks();
-    } while (eat(','));
+    if (!parse_calls(pipeline)) return std::nullopt;
     if (position_ < text_.size()) {
       return fail("pipeline-syntax", here(1), "expected ',' or the end behind a pass");
     }
@@ -33,29 +45,67 @@ class PipelineParser {
     return std::nullopt;
   }
 
+  bool parse_calls(Pipeline& pipeline) {
+    do {
+      if (!parse_call(pipeline)) return false;
+      skip_blanks();
+    } while (eat(','));
+    return true;
+  }
+
   bool parse_call(Pipeline& pipeline) {
-    std::string_view name = word(",{}= \t\r\n");
+    std::string_view name = word(",{}()= \t\r\n");
     Location place = location(name);
     if (name.empty()) {
       fail("pipeline-syntax", here(1), "expected the name of a pass");
       return false;
     }
-    const PassInfo* info = find_pass(name);
+    const PassInfo* info = name == kRepeat.name ? &kRepeat : find_pass(name);
     if (!info) {
-      std::vector<std::string_view> names;
+      std::vector<std::string_view> names = {kRepeat.name};
       for (const PassInfo* pass : passes()) names.push_back(pass->name);
       fail("unknown-pass", place,
            fmt::format("unknown pass '{}'{}", name, suggestion(name, names)));
       return false;
     }
     pipeline.push_back({info, PassOptions(info->options), place});
+    return parse_options(pipeline.back()) && (info != &kRepeat || parse_inner(pipeline.back()));
+  }
+
+  bool parse_options(PassCall& call) {
     skip_blanks();
     if (!eat('{')) return true;
     for (;;) {
       skip_blanks();
       if (eat('}')) return true;
-      if (!parse_option(pipeline.back())) return false;
+      if (!parse_option(call)) return false;
     }
+  }
+
+  // The passes of a repeat, in parentheses.
+  bool parse_inner(PassCall& call) {
+    if (*call.options.number("limit") > kMaxRounds) {
+      fail("bad-option-value", call.location,
+           fmt::format("repeat has at most {} rounds", kMaxRounds));
+      return false;
+    }
+    if (++depth_ > kMaxDepth) {
+      fail("pipeline-syntax", call.location,
+           fmt::format("at most {} repeats may stand in one another", kMaxDepth));
+      return false;
+    }
+    skip_blanks();
+    if (!eat('(')) {
+      fail("pipeline-syntax", here(1), "expected '(' and the passes that repeat runs");
+      return false;
+    }
+    if (!parse_calls(call.inner)) return false;
+    if (!eat(')')) {
+      fail("pipeline-syntax", here(1), "expected ',' or ')' behind a pass of repeat");
+      return false;
+    }
+    --depth_;
+    return true;
   }
 
   bool parse_option(PassCall& call) {
@@ -154,9 +204,91 @@ class PipelineParser {
   std::string_view text_;
   Diagnostics& diagnostics_;
   size_t position_ = 0;
+  int depth_ = 0;  // of repeats
+};
+
+class PipelineRun {
+ public:
+  PipelineRun(Module& module, PassContext& context, bool verify_each,
+              const PipelineObserver& observer)
+      : module_(module),
+        context_(context),
+        verify_each_(verify_each),
+        observer_(observer),
+        is_known_valid_(verify_each) {}
+
+  tl::expected<void, std::string> run(const Pipeline& pipeline) {
+    if (verify_each_) {
+      std::string errors = verification_errors(module_, context_);
+      if (!errors.empty()) {
+        return tl::make_unexpected("the module is not valid before the first pass:" + errors);
+      }
+    }
+    if (auto done = run_all(pipeline); !done) return done;
+    observe(nullptr);
+    return {};
+  }
+
+ private:
+  tl::expected<void, std::string> run_all(const Pipeline& calls) {
+    for (const PassCall& call : calls) {
+      auto done = call.inner.empty() ? run_one(call) : repeat(call);
+      if (!done) return done;
+    }
+    return {};
+  }
+
+  tl::expected<void, std::string> repeat(const PassCall& call) {
+    std::string text = print_text(module_);
+    for (int64_t left = *call.options.number("limit"); left > 0; --left) {
+      if (auto done = run_all(call.inner); !done) return done;
+      std::string now = print_text(module_);
+      if (now == text) break;
+      text = std::move(now);
+    }
+    return {};
+  }
+
+  tl::expected<void, std::string> run_one(const PassCall& call) {
+    observe(&call);
+    if (!is_known_valid_ && !call.info->takes_invalid) {
+      std::string errors = verification_errors(module_, context_);
+      if (!errors.empty()) {
+        return tl::make_unexpected(fmt::format(
+            "{}: the module is not valid, which this pass needs:{}", call.info->name, errors));
+      }
+      is_known_valid_ = true;
+    }
+    if (auto done = run_pass(module_, call, context_); !done) return done;
+    std::string errors = verify_each_ ? verification_errors(module_, context_) : "";
+    if (!errors.empty()) {
+      return tl::make_unexpected(fmt::format(
+          "internal error: pass {} left a module that is not valid:{}", call.to_string(), errors));
+    }
+    last_ = &call;
+    return {};
+  }
+
+  // What comes next is known only when it comes, as a repeat may end.
+  void observe(const PassCall* next) {
+    if (observer_) observer_(module_, last_, next);
+  }
+
+  Module& module_;
+  PassContext& context_;
+  const bool verify_each_;
+  const PipelineObserver& observer_;
+  bool is_known_valid_;
+  const PassCall* last_ = nullptr;
 };
 
 }  // namespace
+
+std::string PassCall::to_string() const {
+  std::string text = std::string(info->name) + options.to_string();
+  for (size_t i = 0; i < inner.size(); ++i) text += (i == 0 ? "(" : ",") + inner[i].to_string();
+  return inner.empty() ? text : text + ")";
+}
 
 std::optional<Pipeline> parse_pipeline(const std::shared_ptr<const Source>& source,
                                        Diagnostics& diagnostics) {
@@ -186,35 +318,7 @@ tl::expected<void, std::string> run_pass(Module& module, const PassCall& call,
 tl::expected<void, std::string> run_pipeline(Module& module, const Pipeline& pipeline,
                                              PassContext& context, bool verify_each,
                                              const PipelineObserver& observer) {
-  if (verify_each) {
-    std::string errors = verification_errors(module, context);
-    if (!errors.empty()) {
-      return tl::make_unexpected("the module is not valid before the first pass:" + errors);
-    }
-  }
-  if (observer) observer(module, 0);
-  bool is_known_valid = verify_each;
-  for (size_t i = 0; i < pipeline.size(); ++i) {
-    if (!is_known_valid && !pipeline[i].info->takes_invalid) {
-      std::string errors = verification_errors(module, context);
-      if (!errors.empty()) {
-        return tl::make_unexpected(
-            fmt::format("{}: the module is not valid, which this pass needs:{}",
-                        pipeline[i].info->name, errors));
-      }
-      is_known_valid = true;
-    }
-    auto done = run_pass(module, pipeline[i], context);
-    if (!done) return done;
-    std::string errors = verify_each ? verification_errors(module, context) : "";
-    if (!errors.empty()) {
-      return tl::make_unexpected(
-          fmt::format("internal error: pass {} left a module that is not valid:{}",
-                      pipeline[i].to_string(), errors));
-    }
-    if (observer) observer(module, i + 1);
-  }
-  return {};
+  return PipelineRun(module, context, verify_each, observer).run(pipeline);
 }
 
 }  // namespace minihlo

@@ -1,6 +1,7 @@
 // Passes in a row, as users write them:
 //
 //   collective-permute-to-all-gather{gate=always fill=zero},dce
+//   repeat{limit=8}(constant-fold,algebraic-simplify,dce),channel-ids
 #pragma once
 
 #include <functional>
@@ -16,14 +17,16 @@
 
 namespace minihlo {
 
-/// A pass with its options.
+/// A pass with its options; or `repeat` with the passes in its parentheses.
 struct PassCall {
   const PassInfo* info;
   PassOptions options;
   Location location;  // in the pipeline's text
+  /// What repeat runs again and again, until a round changes nothing. Empty: it is a pass.
+  std::vector<PassCall> inner = {};
 
-  /// "dce", "collective-permute-to-all-gather{fill=identity}".
-  std::string to_string() const { return std::string(info->name) + options.to_string(); }
+  /// "dce", "collective-permute-to-all-gather{fill=identity}", "repeat(dce,cse)".
+  std::string to_string() const;
 };
 
 using Pipeline = std::vector<PassCall>;
@@ -37,8 +40,10 @@ std::optional<Pipeline> parse_pipeline(const std::shared_ptr<const Source>& sour
 tl::expected<void, std::string> run_pass(Module& module, const PassCall& call,
                                          PassContext& context);
 
-/// Takes the module and the number of passes that have run: 0 at first, then after each.
-using PipelineObserver = std::function<void(const Module& module, size_t done)>;
+/// Takes the module before the first pass and after each: the pass that has run and the one that
+/// comes next; null at the ends.
+using PipelineObserver =
+    std::function<void(const Module& module, const PassCall* done, const PassCall* next)>;
 
 /// Runs all passes. With `verify_each` the module is verified first and after each pass; what a
 /// pass breaks is reported as its fault, with the verifier's words. Without, it is verified once,

@@ -49,7 +49,8 @@ class ReduceScatters : public Decomposition {
     if (!axis) return tl::make_unexpected(std::move(axis.error()));
     std::vector<Combine> combines;
     for (size_t i = 0; i < results.size(); ++i) {
-      auto combine = combine_by(*scatter.get(attr::to_apply), results[i]->element_type());
+      auto combine =
+          combine_by(*scatter.get(attr::to_apply), results[i]->element_type(), how_.in_group_order);
       if (!combine) return tl::make_unexpected(std::move(combine.error()));
       combines.push_back(*std::move(combine));
       if (results[i]->element_count() == 0) {

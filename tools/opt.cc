@@ -41,6 +41,10 @@ class Opt : public Command {
             "\n"
             "  collective-permute-to-all-gather{gate=always fill=zero},dce\n"
             "\n"
+            "repeat{limit=N}(A,B) runs A and B again and again, until a round changes nothing, but "
+            "at\n"
+            "most N times (16); it may hold others.\n"
+            "\n"
             "minihlo list passes shows them all. The mesh is what the header says, unless "
             "--replicas and\n"
             "--partitions say otherwise.\n"
@@ -144,13 +148,14 @@ class Opt : public Command {
       if (!verify) print_warning("opt: the module is not valid, so passes are not verified");
     }
     std::unique_ptr<Module> before;
-    return run_pipeline(module, pipeline, context_, verify, [&](const Module& now, size_t done) {
-      if (done > 0) print_after(now, pipeline[done - 1]);
-      dump(now, pipeline, done);
-      if (!prove_) return;
-      if (done > 0) prove(*before, now, pipeline[done - 1], *mesh);
-      if (done < pipeline.size()) before = now.clone();
-    });
+    return run_pipeline(module, pipeline, context_, verify,
+                        [&](const Module& now, const PassCall* done, const PassCall* next) {
+                          if (done) print_after(now, *done);
+                          dump(now, done, next);
+                          if (!prove_) return;
+                          if (done) prove(*before, now, *done, *mesh);
+                          if (next) before = now.clone();
+                        });
   }
 
   void print_after(const Module& module, const PassCall& call) const {
@@ -159,17 +164,16 @@ class Opt : public Command {
   }
 
   // XLA names a dump module_0000.MODULE.0001.PIPELINE.after_PASS.before_PASS.txt.
-  void dump(const Module& module, const Pipeline& pipeline, size_t done) {
+  void dump(const Module& module, const PassCall* done, const PassCall* next) {
     if (dump_folder_.empty() || dump_failed_) return;
     std::error_code error;
     std::filesystem::create_directories(dump_folder_, error);
     std::string name(module.name());
     std::replace_if(
         name.begin(), name.end(), [](char c) { return c == '/' || c == '\0'; }, '_');
-    const std::string file =
-        fmt::format("module_0000.{}.{:04}.minihlo.after_{}.before_{}.txt", name.substr(0, 100),
-                    done, done == 0 ? "pipeline-start" : pipeline[done - 1].info->name,
-                    done == pipeline.size() ? "pipeline-end" : pipeline[done].info->name);
+    const std::string file = fmt::format(
+        "module_0000.{}.{:04}.minihlo.after_{}.before_{}.txt", name.substr(0, 100), dumps_++,
+        done ? done->info->name : "pipeline-start", next ? next->info->name : "pipeline-end");
     dump_failed_ =
         !write_output((std::filesystem::path(dump_folder_) / file).string(), print_text(module));
   }
@@ -210,6 +214,7 @@ class Opt : public Command {
   bool verbose_ = false;
   std::string print_after_;
   std::string dump_folder_;
+  int dumps_ = 0;
   bool dump_failed_ = false;
   bool verify_each_ = false;
   bool no_verify_each_ = false;

@@ -1,6 +1,7 @@
 #include "passes/combiner/combiner.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include <fmt/format.h>
@@ -57,6 +58,11 @@ class Combining {
     if (collective.has(attr::backend_config)) return "it has a backend_config of its own";
     for (const Instruction* operand : collective.operands()) {
       if (!operand->shape()->is_array()) return "its operand is no array";
+      // The first operand tells how many are gathered, but not where it has no extent.
+      if (collective.opcode() == Opcode::kAllGather &&
+          operand->shape()->dim(collective.get(attr::dimensions)[0]) == 0) {
+        return "the dimension that it gathers has no extent";
+      }
     }
     if (const Computation* reducer = collective.get(attr::to_apply)) {
       if (!reducer_opcode(*reducer)) return "its reducer is more than one operation";
@@ -127,7 +133,10 @@ class Combining {
     for (Candidate& candidate : candidates(computation)) {
       int64_t size = 0;
       for (const Instruction* operand : candidate.collective->operands()) {
-        size += operand->shape()->byte_count();
+        if (__builtin_add_overflow(size, operand->shape()->byte_count(), &size)) {
+          size = std::numeric_limits<int64_t>::max();
+          break;
+        }
       }
       const auto operands = static_cast<int64_t>(candidate.collective->operand_count());
       auto [place, is_new] =

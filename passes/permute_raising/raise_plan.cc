@@ -28,7 +28,7 @@ const Instruction* repeated(const Instruction* array) {
 class Planner {
  public:
   Planner(const Computation& computation, KnownValues& known, const Mesh& mesh,
-          const std::unordered_set<const Instruction*>& refused)
+          const RefusedGathers& refused)
       : computation_(computation),
         known_(known),
         mesh_(mesh),
@@ -61,8 +61,8 @@ class Planner {
   // All that is done with what an all-gather gives.
   tl::expected<Slices, std::string> slices_of(Instruction* gather) {
     if (gather->has_dynamic_shape()) return reason("it has a dynamic dimension");
-    if (refused_.contains(gather)) {
-      return reason("devices in another branch may meet it, and not all are raised alike");
+    if (auto found = refused_.find(gather); found != refused_.end()) {
+      return reason(found->second);
     }
     auto groups = collective_groups(*gather, mesh_);
     if (!groups) return reason(std::move(groups.error()));
@@ -238,14 +238,14 @@ class Planner {
   const Computation& computation_;
   KnownValues& known_;
   const Mesh mesh_;
-  const std::unordered_set<const Instruction*>& refused_;
+  const RefusedGathers& refused_;
   const Users users_;
 };
 
 }  // namespace
 
 RaisePlan plan_raising(const Computation& computation, KnownValues& known, const Mesh& mesh,
-                       const std::unordered_set<const Instruction*>& refused) {
+                       const RefusedGathers& refused) {
   return Planner(computation, known, mesh, refused).plan();
 }
 

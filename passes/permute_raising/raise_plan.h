@@ -3,7 +3,7 @@
 
 #include <map>
 #include <string>
-#include <unordered_set>
+#include <unordered_map>
 #include <vector>
 
 #include "ir/semantics/groups.h"
@@ -50,8 +50,10 @@ struct RaisePlan {
   std::map<const Instruction*, std::string> reasons;
 };
 
-/// `refused`: all-gathers that are left alone, as devices in another branch may meet them.
+/// All-gathers that are left alone, and why.
+using RefusedGathers = std::unordered_map<const Instruction*, std::string>;
+
 RaisePlan plan_raising(const Computation& computation, KnownValues& known, const Mesh& mesh,
-                       const std::unordered_set<const Instruction*>& refused);
+                       const RefusedGathers& refused);
 
 }  // namespace minihlo

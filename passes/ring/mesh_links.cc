@@ -56,6 +56,10 @@ std::string MeshLinks::shared_channel() {
   return "devices may meet in it that are at collectives of its channel in other branches";
 }
 
+std::string MeshLinks::waits_for_others() {
+  return "devices of other groups may not come to it, and what takes its place waits for them";
+}
+
 Instruction* entry_of_device(Emitter& emit, const Mesh& mesh, ElementType type,
                              std::span<const int64_t> by_device) {
   if (std::ranges::all_of(by_device, [&](int64_t one) { return one == by_device[0]; })) {

@@ -37,6 +37,8 @@ class MeshLinks {
   }
   /// What to say where they may.
   static std::string shared_channel();
+  /// What to say where what takes a collective's place would wait for devices that may not come.
+  static std::string waits_for_others();
   /// Whether all devices come to a collective of the module, each as often as the others.
   bool runs_on_all(const Instruction& collective) const {
     return lockstep_.runs_on_all(*collective.parent());

@@ -1,6 +1,9 @@
 #include "passes/ring/ring_collectives.h"
 
 #include <algorithm>
+#include <optional>
+
+#include "passes/computations.h"
 
 namespace minihlo {
 namespace {
@@ -92,7 +95,8 @@ tl::expected<int64_t, std::string> collective_axis(const Instruction& collective
   return dimensions[0];
 }
 
-tl::expected<Combine, std::string> combine_by(Computation& reducer, ElementType type) {
+tl::expected<Combine, std::string> combine_by(Computation& reducer, ElementType type,
+                                              bool in_group_order) {
   const auto has_type = [&](const Instruction* value) {
     return value->shape()->is_scalar() && value->shape()->element_type() == type;
   };
@@ -100,6 +104,14 @@ tl::expected<Combine, std::string> combine_by(Computation& reducer, ElementType 
   if (reducer.parameters().size() != 2 || !std::ranges::all_of(reducer.parameters(), has_type) ||
       !has_type(root)) {
     return tl::make_unexpected("its reducer is not one of two values of its operand's type");
+  }
+  // Those opcodes that commute associate, too, up to rounding, but for the upper half of a product.
+  if (!in_group_order) {
+    const std::optional<Opcode> opcode = reducer_opcode(reducer);
+    if (!opcode || *opcode == Opcode::kMulhi) {
+      return tl::make_unexpected(
+          "its reducer is not one opcode that may combine in any order up to rounding");
+    }
   }
   // One opcode of both, in whatever order.
   const OpcodeInfo& opcode = info(root->opcode());

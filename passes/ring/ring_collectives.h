@@ -20,8 +20,10 @@ struct RingSum {
 Instruction* ring_all_gather(Emitter& emit, const Ring& ring, Instruction* shard, int64_t axis,
                              bool both_directions);
 
-/// What a reducer does to whole arrays. Error: it takes other types than `type`.
-tl::expected<Combine, std::string> combine_by(Computation& reducer, ElementType type);
+/// What a reducer does to whole arrays. Error: it takes other types than `type`, or another order
+/// than the group's may give other values than by rounding.
+tl::expected<Combine, std::string> combine_by(Computation& reducer, ElementType type,
+                                              bool in_group_order);
 
 /// The device's chunk along an axis, whose extent the members divide, of what all members have.
 /// Requires an array with elements.

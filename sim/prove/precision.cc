@@ -148,7 +148,9 @@ bool may_be_rounding(ElementType type, const std::byte* const (&elements)[2], do
   const double lost = std::max(kLost, (has_few_bits ? 8 : 64) * next) *
                       (has_few_bits ? largest_input : std::max(largest_input, own));
   std::byte sink[8];
-  const bool may_overflow = !encode_float(part, std::pow(largest_input, 4), sink);
+  const double product = std::pow(largest_input, 8);
+  const bool may_overflow = !std::isfinite(product) || !encode_float(part, product, sink);
+  const double relative = has_few_bits ? std::clamp(4 * next, 1e-3, 0.5) : 1e-3;
   bool differs = false;
   for (int i = 0; i < parts; ++i) {
     const double a = values[0][i], b = values[1][i];
@@ -156,10 +158,12 @@ bool may_be_rounding(ElementType type, const std::byte* const (&elements)[2], do
     differs = true;
     const double apart = std::abs(a - b);
     const bool is_close =
-        std::isfinite(apart) ? apart <= 1e-3 * size || apart <= lost : may_overflow;
+        std::isfinite(apart) ? apart <= relative * size || apart <= lost : may_overflow;
     if (!is_close) return false;
   }
-  return differs;  // else they are zeros of different signs
+  // Else they are zeros of different signs. Each part of a complex product is a sum, of which the
+  // terms that cancel in one order need not in another.
+  return differs || is_complex(type);
 }
 
 bool may_round(const Module& module) {

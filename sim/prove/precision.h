@@ -31,7 +31,7 @@ std::optional<bool> is_rounding(ElementType type, const double (&values)[2], dou
 /// The same where there is no wider arithmetic to ask: two elements of a float or complex type may
 /// differ by rounding if they are close for the type, beside each other, beside the largest input
 /// or, unless the type has few bits, beside the modules' `own` magnitude; and where one is no
-/// finite number if the inputs are so large that four of them multiplied overflow.
+/// finite number if the inputs are so large that eight of them multiplied overflow.
 bool may_be_rounding(ElementType type, const std::byte* const (&elements)[2], double largest_input,
                      double own);
 

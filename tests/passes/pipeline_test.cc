@@ -68,6 +68,25 @@ TEST_CASE("pipeline: errors are located and suggest") {
         "45: expected an option name=value, or '}'");
 }
 
+TEST_CASE("pipeline: repeats hold passes and other repeats") {
+  CHECK(parsed("repeat(dce,cse)") == "repeat(dce,cse)");
+  CHECK(parsed(" repeat {limit=2} ( cse , repeat(dce) ) , dce") ==
+        "repeat{limit=2}(cse,repeat(dce)) ; dce");
+  CHECK(parsed("repeat") == "7: expected '(' and the passes that repeat runs");
+  CHECK(parsed("repeat()") == "8: expected the name of a pass");
+  CHECK(parsed("repeat(dce") == "11: expected ',' or ')' behind a pass of repeat");
+  CHECK(parsed("repeat(dce))") == "12: expected ',' or the end behind a pass");
+  CHECK(parsed("dce(cse)") == "4: expected ',' or the end behind a pass");
+  CHECK(parsed("repeat{limit=0}(dce)") == "14: option 'limit' takes an integer from 1 on, not '0'");
+  CHECK(parsed("repeat{limit=1001}(dce)") == "1: repeat has at most 1000 rounds");
+  CHECK(parsed("repeet(dce)") == "1: unknown pass 'repeet'; did you mean 'repeat'?");
+  std::string deep = "dce";
+  for (int i = 0; i < 8; ++i) deep = "repeat(" + deep + ")";
+  CHECK(parsed(deep) == deep);
+  CHECK(parsed("repeat(" + deep + ")") == "57: at most 8 repeats may stand in one another");
+  CHECK(parsed("repeat(dce),repeat(dce)") == "repeat(dce) ; repeat(dce)");
+}
+
 constexpr std::string_view kModule = R"(HloModule m, num_partitions=2
 
 ENTRY e {
@@ -96,6 +115,61 @@ TEST_CASE("pipeline: what a pass breaks is its own fault") {
   auto done = run_pipeline(*module, pipeline, context, true);
   REQUIRE(!done);
   CHECK(done.error().starts_with("internal error: pass breaker left a module that is not valid:"));
+}
+
+// Negates the root of the entry so often, all in all.
+class Negate : public Pass {
+ public:
+  explicit Negate(int& left) : left_(left) {}
+  tl::expected<void, std::string> run(Module& module, PassContext&) const override {
+    if (left_ == 0) return {};
+    --left_;
+    Instruction* root = module.entry()->root();
+    module.entry()->set_root(module.entry()->append(Opcode::kNegate,
+                                                    module.keep_name("n" + std::to_string(left_)),
+                                                    root->shape(), std::span(&root, 1), {}));
+    return {};
+  }
+
+ private:
+  int& left_;
+};
+int negations_left = 0;
+
+TEST_CASE("pipeline: a repeat ends when a round changes nothing, or at its limit") {
+  const PassInfo negate = {"negate", "negates", Keeps::kNothing, {}, [](const PassOptions&) {
+                             return std::unique_ptr<Pass>(std::make_unique<Negate>(negations_left));
+                           }};
+  // What the observer saw: the passes on both sides, and how many instructions there were.
+  auto run = [&](const std::string& text, int times) {
+    std::shared_ptr<const Source> source = Source::from_string("passes", text);
+    Diagnostics diagnostics(source);
+    std::optional<Pipeline> pipeline = parse_pipeline(source, diagnostics);
+    REQUIRE(pipeline);
+    // cse finds nothing here, and its place is taken.
+    for (PassCall& call : *pipeline) {
+      for (PassCall& inner : call.inner) {
+        if (inner.info->name == "cse") inner.info = &negate;
+      }
+    }
+    negations_left = times;
+    auto module = testing::parse_module(kModule);
+    PassContext context;
+    std::string seen;
+    auto done = run_pipeline(*module, *pipeline, context, true,
+                             [&](const Module& now, const PassCall* last, const PassCall* next) {
+                               seen += std::string(last ? last->info->name : "start") + " " +
+                                       std::to_string(now.entry()->size()) + " " +
+                                       std::string(next ? next->info->name : "end") + "; ";
+                             });
+    CHECK(done);
+    return seen;
+  };
+  CHECK(run("repeat(cse),dce", 2) ==
+        "start 2 negate; negate 3 negate; negate 4 negate; negate 4 dce; dce 4 end; ");
+  CHECK(run("repeat{limit=2}(cse,dce)", 5) ==
+        "start 2 negate; negate 3 dce; dce 3 negate; negate 4 dce; dce 4 end; ");
+  CHECK(run("repeat(dce)", 0) == "start 2 dce; dce 2 end; ");
 }
 
 TEST_CASE("pipeline: with verification a bad module is refused first, without it is taken") {

@@ -31,6 +31,8 @@ constexpr int64_t kMaxFile = int64_t{1} << 30;
 // Of what it prints: what is looked at, from the end, and what a reason quotes.
 constexpr int64_t kLogTail = 4096;
 constexpr size_t kQuoted = 200;
+constexpr const char* kInput = "in.hlo";
+constexpr const char* kOutput = "out.hlo";
 
 bool write_file(const fs::path& path, std::string_view text) {
   std::FILE* file = std::fopen(path.c_str(), "wbe");
@@ -39,17 +41,17 @@ bool write_file(const fs::path& path, std::string_view text) {
   return written;
 }
 
-std::string with_path(std::string text, std::string_view place, const fs::path& path) {
-  const std::string quoted = shell_quoted(path.string());
-  for (size_t at = text.find(place); at != text.npos; at = text.find(place, at + quoted.size())) {
-    text.replace(at, place.size(), quoted);
+void replace_all(std::string& text, std::string_view what, std::string_view by) {
+  for (size_t at = text.find(what); at != text.npos; at = text.find(what, at + by.size())) {
+    text.replace(at, what.size(), by);
   }
-  return text;
 }
 
-// The last line that is not empty, ready to stand behind a message.
+// The last line that is not empty, ready to stand behind a message. The folder's name is another
+// one each time, which a report must not be.
 std::string last_line(const fs::path& path) {
-  std::FILE* file = std::fopen(path.c_str(), "rbe");
+  std::error_code missing;
+  std::FILE* file = fs::is_regular_file(path, missing) ? std::fopen(path.c_str(), "rbe") : nullptr;
   if (!file) return "";
   std::string tail(kLogTail, '\0');
   if (std::fseek(file, -kLogTail, SEEK_END) != 0) std::rewind(file);
@@ -57,6 +59,8 @@ std::string last_line(const fs::path& path) {
   std::fclose(file);
   while (!tail.empty() && std::strchr(" \t\r\n", tail.back())) tail.pop_back();
   std::string line = tail.substr(tail.find_last_of('\n') + 1);
+  replace_all(line, (path.parent_path() / kInput).string(), "{in}");
+  replace_all(line, (path.parent_path() / kOutput).string(), "{out}");
   if (line.size() > kQuoted) line = line.substr(0, kQuoted) + "...";
   return line.empty() ? "" : ": " + for_terminal(line);
 }
@@ -172,19 +176,26 @@ ExternalResult run_external(const std::string& command, const std::string& text,
     return std::move(result);
   };
   TemporaryFolder folder;
-  const fs::path in = folder.path() / "in.hlo", out = folder.path() / "out.hlo";
+  const fs::path in = folder.path() / kInput, out = folder.path() / kOutput;
   if (folder.path().empty() || !write_file(in, text)) {
     return fail(OutcomeKind::kUnsupported,
                 fmt::format("no file can be written for the command: {}", std::strerror(errno)));
   }
   const fs::path log = folder.path() / "log";
-  Ending ending = run_command(with_path(with_path(command, "{in}", in), "{out}", out), log, limits);
+  std::string with_paths = command;
+  replace_all(with_paths, "{in}", shell_quoted(in.string()));
+  replace_all(with_paths, "{out}", shell_quoted(out.string()));
+  Ending ending = run_command(with_paths, log, limits);
   if (ending.kind != OutcomeKind::kProved) {
     return fail(ending.kind, ending.reason + last_line(log));
   }
   std::error_code missing;
   if (!fs::exists(out, missing)) {
     return fail(OutcomeKind::kInvalid, "the command wrote no module to {out}" + last_line(log));
+  }
+  // A pipe would be waited for, and a device may have no end.
+  if (!fs::is_regular_file(out, missing)) {
+    return fail(OutcomeKind::kInvalid, "what the command left at {out} is no file");
   }
   result.file = read_module(out.string(), {std::move(shapes)});
   if (!result.file.module) {

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 #include <fmt/format.h>
@@ -103,6 +104,14 @@ std::string cannot(std::string_view what, const std::string& path) {
   return fmt::format("cannot {} '{}': {}", what, path, std::strerror(errno));
 }
 
+// What is wrong with a path, which may be free. A pipe would be waited for.
+std::string file_fault(const std::string& path) {
+  std::error_code ignored;
+  const std::filesystem::file_status status = std::filesystem::status(path, ignored);
+  if (!std::filesystem::exists(status) || std::filesystem::is_regular_file(status)) return "";
+  return fmt::format("'{}' is no file", path);
+}
+
 }  // namespace
 
 std::string print_block(int64_t block, const Tally& tally) {
@@ -189,6 +198,7 @@ std::string JournalHeader::difference(const JournalHeader& other, bool with_shar
 tl::expected<JournalReader, std::string> JournalReader::open(const std::string& path) {
   JournalReader reader;
   reader.path_ = path;
+  if (std::string fault = file_fault(path); !fault.empty()) return tl::unexpected(fault);
   reader.file_.reset(std::fopen(path.c_str(), "rbe"));
   if (!reader.file_) return tl::unexpected(cannot("read", path));
   auto line = reader.line();
@@ -250,6 +260,7 @@ tl::expected<JournalWriter, std::string> JournalWriter::open(
     const std::function<void(const JournalBlock&)>& take) {
   JournalWriter writer;
   writer.path_ = path;
+  if (std::string fault = file_fault(path); !fault.empty()) return tl::unexpected(fault);
   writer.file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (writer.file_ < 0) return tl::unexpected(cannot("write", path));
   if (flock(writer.file_, LOCK_EX | LOCK_NB) != 0) {

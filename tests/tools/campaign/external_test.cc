@@ -47,6 +47,14 @@ TEST_CASE("external command: its end is told, with the last line that it printed
   CHECK(run("no-such-program-at-all {in} {out}").kind == OutcomeKind::kCrashed);
   CHECK(run("exit 0").reason == "the command wrote no module to {out}");
   CHECK(run("mkdir {out}").kind == OutcomeKind::kInvalid);
+  // Nothing that would be waited for, or has no end, is read.
+  CHECK(run("mkfifo {out}").reason == "what the command left at {out} is no file");
+  CHECK(run("ln -s /dev/zero {out}").kind == OutcomeKind::kInvalid);
+  CHECK(run("rm -f \"$(dirname {in})\"/log; mkfifo \"$(dirname {in})\"/log; exit 5").reason ==
+        "the command ended with exit code 5");
+  // Names of the files would differ from run to run.
+  CHECK(run("echo no {in}, no {out}; exit 1").reason ==
+        "the command ended with exit code 1: no {in}, no {out}");
 }
 
 TEST_CASE("external command: nothing that it started outlives it") {

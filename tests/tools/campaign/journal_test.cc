@@ -1,6 +1,8 @@
 // Campaigns that are killed, go on, and are merged.
 #include "tools/campaign/journal.h"
 
+#include <sys/stat.h>
+
 #include <filesystem>
 #include <fstream>
 
@@ -143,6 +145,17 @@ TEST_CASE("campaign journal: what is not its journal is refused, and kept") {
   CHECK(refused(failing(),
                 journal.substr(0, first) + journal.substr(journal.find('\n', first) + 1)) ==
         "is no journal, or damaged in line 2");
+}
+
+TEST_CASE("campaign journal: nothing is waited for that is no file") {
+  const Folder folder;
+  const std::string pipe = folder.file("pipe");
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  const std::string fault = "'" + pipe + "' is no file";
+  CHECK(run(failing(), pipe, true).error == fault);
+  auto reader = JournalReader::open(pipe);
+  REQUIRE(!reader);
+  CHECK(reader.error() == fault);
 }
 
 TEST_CASE("campaign journal: what the files of --pairs hold is part of the campaign") {
