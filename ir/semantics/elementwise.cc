@@ -99,8 +99,12 @@ void ElementwiseOp::operator()(int64_t count, const std::byte* const* operands,
       }
     }
     std::byte* out = result + done * result_bytes;
-    std::byte* computed = encode_ == Encode::kNo ? out : buffers[kMaxOperands];
-    kernel_(size, in, computed, parameters_);
+    const std::byte* computed = in[0];
+    if (kernel_) {
+      std::byte* to = encode_ == Encode::kNo ? out : buffers[kMaxOperands];
+      kernel_(size, in, to, parameters_);
+      computed = to;
+    }
     if (encode_ == Encode::kFromF32) {
       encode_floats(result_type_, reinterpret_cast<const float*>(computed), size, out);
     } else if (encode_ == Encode::kFromF64) {
@@ -196,6 +200,8 @@ class ElementwiseLookup {
     if (is_mini_float(to)) {
       op_.encode_ = entry.result == ElementType::F32 ? ElementwiseOp::Encode::kFromF32
                                                      : ElementwiseOp::Encode::kFromF64;
+      // What is encoded may be the operand itself.
+      if (entry.result == (is_mini_float(from) ? ElementType::F32 : from)) op_.kernel_ = nullptr;
     }
     return op_;
   }

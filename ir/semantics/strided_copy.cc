@@ -3,10 +3,7 @@
 #include <cstring>
 #include <vector>
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
-
+#include "ir/past_cache.h"
 #include "ir/semantics/strided_copy.h"
 #include "ir/transpose_tile.h"
 
@@ -15,34 +12,12 @@ namespace {
 
 using Axis = StridedCopy::Axis;
 
-// Writes `bytes` bytes, past the cache where that is asked for and the machine can.
-void write_out(const std::byte* from, std::byte* to, int64_t bytes, bool past_cache) {
-#if defined(__SSE2__)
-  constexpr int64_t kLine = 64, kWord = sizeof(__m128i);
-  if (past_cache && bytes >= 2 * kLine) {
-    const auto at = reinterpret_cast<uintptr_t>(to);
-    const auto head = static_cast<int64_t>(-at % static_cast<uintptr_t>(kLine));
-    std::memcpy(to, from, static_cast<size_t>(head));
-    int64_t done = head;
-    for (; done + kLine <= bytes; done += kLine) {
-      for (int64_t word = done; word < done + kLine; word += kWord) {
-        _mm_stream_si128(reinterpret_cast<__m128i*>(to + word),
-                         _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + word)));
-      }
-    }
-    from += done;
-    to += done;
-    bytes -= done;
+void copy_bytes(const void* from, void* to, int64_t bytes, bool past_cache) {
+  if (past_cache) {
+    copy_past_cache(static_cast<const std::byte*>(from), static_cast<std::byte*>(to), bytes);
+  } else {
+    std::memcpy(to, from, static_cast<size_t>(bytes));
   }
-#endif
-  std::memcpy(to, from, static_cast<size_t>(bytes));
-}
-
-// Behind what was written past the cache, so that other threads see it.
-void finish_writes() {
-#if defined(__SSE2__)
-  _mm_sfence();
-#endif
 }
 
 int64_t magnitude(int64_t stride) { return stride < 0 ? -stride : stride; }
@@ -70,12 +45,27 @@ void for_each_tile(const Axis& outer, const Axis& inner, int64_t size, const Til
 }
 
 template <class T>
-void copy_row(const T* __restrict operand, T* __restrict result, const Axis& axis) {
+void fill_row(T value, T* result, int64_t size, bool past_cache) {
+  constexpr int64_t kChunk = 4096 / sizeof(T);
+  if (!past_cache || size < kChunk) {
+    std::fill_n(result, size, value);
+    return;
+  }
+  alignas(64) T chunk[kChunk];
+  std::fill_n(chunk, kChunk, value);
+  for (int64_t i = 0; i < size; i += kChunk) {
+    const int64_t count = std::min(kChunk, size - i);
+    copy_bytes(chunk, result + i, count * static_cast<int64_t>(sizeof(T)), true);
+  }
+}
+
+template <class T>
+void copy_row(const T* __restrict operand, T* __restrict result, const Axis& axis,
+              bool past_cache) {
   if (axis.result_stride == 1 && axis.operand_stride == 1) {
-    std::memcpy(result, operand, static_cast<size_t>(axis.size) * sizeof(T));
+    copy_bytes(operand, result, axis.size * static_cast<int64_t>(sizeof(T)), past_cache);
   } else if (axis.result_stride == 1 && axis.operand_stride == 0) {
-    const T value = *operand;
-    for (int64_t i = 0; i < axis.size; ++i) result[i] = value;
+    fill_row(*operand, result, axis.size, past_cache);
   } else if (axis.result_stride == 1) {
     for (int64_t i = 0; i < axis.size; ++i) result[i] = operand[i * axis.operand_stride];
   } else {
@@ -86,9 +76,10 @@ void copy_row(const T* __restrict operand, T* __restrict result, const Axis& axi
 }
 
 template <class T>
-void copy_rows(const T* operand, T* result, const Axis& outer, const Axis& inner) {
+void copy_rows(const T* operand, T* result, const Axis& outer, const Axis& inner, bool past_cache) {
   for (int64_t i = 0; i < outer.size; ++i) {
-    copy_row(operand + i * outer.operand_stride, result + i * outer.result_stride, inner);
+    copy_row(operand + i * outer.operand_stride, result + i * outer.result_stride, inner,
+             past_cache);
   }
 }
 
@@ -97,12 +88,12 @@ void copy_rows(const T* operand, T* result, const Axis& outer, const Axis& inner
 template <class T>
 void copy_plane(const T* operand, T* result, const Axis& outer, const Axis& inner,
                 bool past_cache) {
-  if (!is_crossed(outer, inner)) return copy_rows(operand, result, outer, inner);
+  if (!is_crossed(outer, inner)) return copy_rows(operand, result, outer, inner, past_cache);
   constexpr int64_t kTile = sizeof(T) <= 4 ? 64 : 32;
   if (outer.operand_stride != 1 || inner.result_stride != 1) {
     for_each_tile(outer, inner, 16,
                   [&](int64_t from, int64_t to, const Axis& row, const Axis& column) {
-                    copy_rows(operand + from, result + to, row, column);
+                    copy_rows(operand + from, result + to, row, column, false);
                   });
     return;
   }
@@ -111,59 +102,89 @@ void copy_plane(const T* operand, T* result, const Axis& outer, const Axis& inne
       outer, inner, kTile, [&](int64_t from, int64_t to, const Axis& row, const Axis& column) {
         transpose_tile(operand + from, inner.operand_stride, column.size, row.size, turned, kTile);
         for (int64_t i = 0; i < row.size; ++i) {
-          write_out(reinterpret_cast<const std::byte*>(turned + i * kTile),
-                    reinterpret_cast<std::byte*>(result + to + i * outer.result_stride),
-                    column.size * static_cast<int64_t>(sizeof(T)), past_cache);
+          copy_bytes(turned + i * kTile, result + to + i * outer.result_stride,
+                     column.size * static_cast<int64_t>(sizeof(T)), past_cache);
         }
       });
 }
 
+constexpr int64_t kLongRun = 512;  // bytes
+
 // Short runs, without a call each.
 void copy_run(const std::byte* operand, std::byte* result, int64_t bytes) {
-  constexpr int64_t kWord = 16, kLongRun = 512;
+  constexpr int64_t kWord = 16;
   if (bytes < kWord || bytes > kLongRun) {
     std::memcpy(result, operand, static_cast<size_t>(bytes));
     return;
   }
-  for (int64_t at = 0; at + kWord <= bytes; at += kWord) {
-    std::memcpy(result + at, operand + at, kWord);
+  int64_t at = 0;
+  for (; at + 4 * kWord <= bytes; at += 4 * kWord) {
+    std::memcpy(result + at, operand + at, 4 * kWord);
   }
-  std::memcpy(result + bytes - kWord, operand + bytes - kWord, kWord);
+  for (; at + kWord <= bytes; at += kWord) std::memcpy(result + at, operand + at, kWord);
+  if (at < bytes) std::memcpy(result + bytes - kWord, operand + bytes - kWord, kWord);
 }
 
 // The same for runs of `run` elements that lie together on both sides.
 template <class T>
-void copy_plane_of_runs(const T* operand, T* result, const Axis& outer, const Axis& inner,
+void copy_plane_of_runs(const T* operand_elements, T* result_elements, Axis outer, Axis inner,
                         int64_t run, bool past_cache) {
+  const auto* operand = reinterpret_cast<const std::byte*>(operand_elements);
+  auto* result = reinterpret_cast<std::byte*>(result_elements);
   const int64_t bytes = run * static_cast<int64_t>(sizeof(T));
-  auto copy_runs = [&](int64_t from, T* to, int64_t step, int64_t count) {
-    for (int64_t i = 0; i < count; ++i) {
-      copy_run(reinterpret_cast<const std::byte*>(operand + from + i * inner.operand_stride),
-               reinterpret_cast<std::byte*>(to + i * step), bytes);
+  for (Axis* axis : {&outer, &inner}) {
+    axis->operand_stride *= static_cast<int64_t>(sizeof(T));
+    axis->result_stride *= static_cast<int64_t>(sizeof(T));
+  }
+  constexpr int64_t kStreams = 8, kJoined = 2 * kStreams * kLongRun;
+  const bool is_together = inner.result_stride == bytes;
+  // Whether runs, or kStreams of them that lie together, fill lines of the result; else those that
+  // lie together are put together first.
+  const bool fills_lines = past_cache &&
+                           (bytes % kCacheLine == 0 ||
+                            (bytes % kCacheWord == 0 && is_together && inner.size >= kStreams)) &&
+                           reinterpret_cast<uintptr_t>(result) % uintptr_t{kCacheLine} == 0 &&
+                           outer.result_stride % kCacheLine == 0 &&
+                           (is_together || inner.result_stride % kCacheLine == 0);
+  const bool joins = past_cache && !fills_lines && is_together && bytes <= kLongRun;
+  alignas(kCacheLine) std::byte joined[kJoined];
+  auto copy_runs = [&](const std::byte* from, std::byte* to, int64_t count) {
+    if (fills_lines) {
+      for (int64_t k = 0; k < count; ++k) {
+        copy_words_past_cache(from + k * inner.operand_stride, to + k * inner.result_stride, bytes);
+      }
+    } else if (joins) {
+      const int64_t at_once = kJoined / bytes;
+      for (int64_t done = 0; done < count; done += at_once) {
+        const int64_t part = std::min(at_once, count - done);
+        for (int64_t k = 0; k < part; ++k) {
+          copy_run(from + (done + k) * inner.operand_stride, joined + k * bytes, bytes);
+        }
+        copy_past_cache(joined, to + done * bytes, part * bytes);
+      }
+    } else {
+      for (int64_t k = 0; k < count; ++k) {
+        const std::byte* operand_run = from + k * inner.operand_stride;
+        std::byte* result_run = to + k * inner.result_stride;
+        if (past_cache && bytes > kLongRun) {
+          copy_past_cache(operand_run, result_run, bytes);
+        } else {
+          copy_run(operand_run, result_run, bytes);
+        }
+      }
     }
   };
-  if (!is_crossed(outer, inner)) {
+  // Where axes are crossed the operand is read along `outer` in a few streams, which the machine
+  // fetches ahead; as many runs, whole lines of them, are written together.
+  const int64_t streams = bytes % (kCacheLine / kStreams) == 0 ? kStreams : 2 * kStreams;
+  const int64_t width = is_crossed(outer, inner) ? streams : inner.size;
+  for (int64_t j = 0; j < inner.size; j += width) {
     for (int64_t i = 0; i < outer.size; ++i) {
-      copy_runs(i * outer.operand_stride, result + i * outer.result_stride, inner.result_stride,
-                inner.size);
+      copy_runs(operand + i * outer.operand_stride + j * inner.operand_stride,
+                result + i * outer.result_stride + j * inner.result_stride,
+                std::min(width, inner.size - j));
     }
-    return;
   }
-  // Runs that lie together in the result are put together first.
-  constexpr int64_t kTile = 16, kLongRun = 1024;
-  alignas(64) std::byte memory[kTile * kLongRun];
-  T* row_memory = reinterpret_cast<T*>(memory);
-  const bool joins = past_cache && inner.result_stride == run && bytes <= kLongRun;
-  for_each_tile(
-      outer, inner, kTile, [&](int64_t from, int64_t to, const Axis& row, const Axis& column) {
-        for (int64_t i = 0; i < row.size; ++i) {
-          T* row_result = result + to + i * outer.result_stride;
-          copy_runs(from + i * outer.operand_stride, joins ? row_memory : row_result,
-                    inner.result_stride, column.size);
-          if (!joins) continue;
-          write_out(memory, reinterpret_cast<std::byte*>(row_result), column.size * bytes, true);
-        }
-      });
 }
 
 // Calls body(operand offset, result offset) for each index of the leading axes.
@@ -225,7 +246,7 @@ void copy_typed(const StridedCopy& copy, const std::byte* operand_bytes, std::by
       copy_plane(operand + from, result + to, outer, inner, past_cache);
     }
   });
-  if (past_cache) finish_writes();
+  if (past_cache) finish_past_cache();
 }
 
 struct Wide {

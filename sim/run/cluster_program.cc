@@ -13,7 +13,10 @@
 namespace minihlo {
 namespace {
 
-constexpr int64_t kBlock = 1024;  // elements of each value at a time
+// Bytes of the widest value at a time: those of a chain stay in the first-level cache, beside what
+// the machine fetches ahead.
+constexpr int64_t kBlockBytes = 2048;
+constexpr int64_t kAlignment = 64;
 
 // Elements that stand somewhere, or in the memory of the thread.
 struct Source {
@@ -43,6 +46,7 @@ struct Blocks {
   std::vector<Step> steps;
   std::vector<Buffer> keep;
   int64_t scratch_bytes = 0;
+  int64_t size = 0;  // elements
 };
 
 // Elements [begin, begin + count) of a broadcast.
@@ -69,21 +73,22 @@ void copy_broadcast(const Step& step, int64_t begin, int64_t count, std::byte* t
 }
 
 void run_blocks(const Blocks& blocks, int64_t begin, int64_t end) {
-  static thread_local std::vector<std::max_align_t> memory;
-  const size_t needed = static_cast<size_t>(blocks.scratch_bytes) / sizeof(std::max_align_t) + 1;
+  static thread_local std::vector<std::byte> memory;
+  const auto needed = static_cast<size_t>(blocks.scratch_bytes + kAlignment);
   if (memory.size() < needed) memory.resize(needed);
-  auto* scratch = reinterpret_cast<std::byte*>(memory.data());
+  std::byte* scratch =
+      memory.data() + (-reinterpret_cast<uintptr_t>(memory.data()) & uintptr_t{kAlignment - 1});
   for (const Spread& spread : blocks.spreads) {
     StridedCopy copy;
-    copy.axes = {{std::min(kBlock, end - begin), 1, 0}};
+    copy.axes = {{std::min(blocks.size, end - begin), 1, 0}};
     copy_strided(copy, spread.element, scratch + spread.scratch, spread.bytes);
   }
-  for (; begin < end; begin += kBlock) {
-    const int64_t count = std::min(kBlock, end - begin);
+  for (int64_t next = begin; begin < end; begin = next) {
+    next = std::min(end, begin + blocks.size);
     for (const Step& step : blocks.steps) {
       std::byte* to = step.result ? step.result + begin * step.bytes : scratch + step.scratch;
       if (!step.op) {
-        copy_broadcast(step, begin, count, to);
+        copy_broadcast(step, begin, next - begin, to);
         continue;
       }
       const std::byte* operands[ElementwiseOp::kMaxOperands] = {};
@@ -93,7 +98,7 @@ void run_blocks(const Blocks& blocks, int64_t begin, int64_t end) {
         const Source& from = step.operands[i];
         operands[i] = from.data ? from.data + begin * from.bytes : scratch + from.scratch;
       }
-      (*step.op)(count, operands, kSteps, to);
+      (*step.op)(next - begin, operands, kSteps, to);
     }
   }
 }
@@ -150,18 +155,19 @@ class ClusterProgram::Assembler {
       value.buffer = call.operands[i];
       value.writable = call.writable[i];
     }
+    int64_t widest = 1;
     for (size_t m : part.members) {
       const Member& member = program.members_[m];
-      slot_bytes_ = std::max(slot_bytes_, kBlock * member.bytes);
+      widest = std::max(widest, member.bytes);
       for (const Instruction* operand : member.instruction->operands()) {
-        const int64_t bytes = info(operand->shape()->element_type()).bytes;
-        slot_bytes_ = std::max(slot_bytes_, kBlock * bytes);
+        widest = std::max(widest, int64_t{info(operand->shape()->element_type()).bytes});
       }
       for (size_t operand : member.operands) {
         values_[operand].last_reader = m;
         if (!member.op) values_[operand].writable = false;  // it is not read in step
       }
     }
+    blocks_.size = kBlockBytes / widest;
     for (size_t output : part.outputs) values_[output].is_output = true;
   }
 
@@ -205,8 +211,8 @@ class ClusterProgram::Assembler {
   }
 
   int64_t new_slot() {
-    blocks_.scratch_bytes += slot_bytes_;
-    return blocks_.scratch_bytes - slot_bytes_;
+    blocks_.scratch_bytes += kBlockBytes;
+    return blocks_.scratch_bytes - kBlockBytes;
   }
 
   // The elements of operand i as a member reads them.
@@ -291,7 +297,6 @@ class ClusterProgram::Assembler {
   const Part& part_;
   std::vector<Value> values_;
   int64_t count_ = 0;
-  int64_t slot_bytes_ = 0;
   int64_t cost_ = 1;
   std::vector<int64_t> free_slots_;
   Blocks blocks_;

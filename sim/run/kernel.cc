@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "ir/numbers.h"
+#include "ir/past_cache.h"
 #include "ir/semantics/movement.h"
 #include "ir/semantics/strided_copy.h"
 #include "sim/run/kernels/dot.h"
@@ -52,8 +53,6 @@ namespace {
 
 // Copies of fewer bytes than this are done several at a time.
 constexpr int64_t kSmallCopy = 16384;
-// Results of at least this many bytes are not read from the cache afterwards.
-constexpr int64_t kPastCache = int64_t{16} << 20;
 
 int64_t element_count(const StridedCopy& copy) {
   int64_t count = 1;

@@ -194,6 +194,22 @@ TEST_CASE("arrays decode and encode as single values do") {
       wrong += !same(values[i], decode_float(type, bytes + i * sizeof(T)));
       wrong += back[i].bits != T(values[i]).bits;
     }
+    // Floats of all magnitudes, half way between two values and beside that, and NaNs.
+    std::vector<float> floats;
+    for (uint32_t high = 0; high < 0x10000; high += 13) {
+      for (uint32_t low : {0x0000u, 0x0001u, 0x7fffu, 0x8000u, 0x8001u, 0xffffu}) {
+        floats.push_back(std::bit_cast<float>(high << 16 | low));
+      }
+    }
+    for (uint32_t high : {0x7f7fu, 0x7f80u, 0xff7fu, 0xff80u, 0xffffu}) {
+      for (uint32_t low : {0x7fffu, 0x8000u, 0xffffu}) {
+        floats.push_back(std::bit_cast<float>(high << 16 | low));
+      }
+    }
+    std::vector<T> encoded(floats.size());
+    encode_floats(type, floats.data(), static_cast<int64_t>(floats.size()),
+                  reinterpret_cast<std::byte*>(encoded.data()));
+    for (size_t i = 0; i < floats.size(); ++i) wrong += encoded[i].bits != T(floats[i]).bits;
     CHECK(wrong == 0);
   });
 }

@@ -1,13 +1,54 @@
 // Elementwise opcodes and map: the same place of each operand gives that place of the result.
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
+#include "ir/past_cache.h"
 #include "ir/semantics/elementwise.h"
 #include "sim/run/kernel.h"
 #include "sim/walk.h"
 
 namespace minihlo {
+namespace {
+
+// Elements of one operand.
+struct Source {
+  Buffer buffer;
+  int64_t step = 0;   // elements from one to the next: 0 or 1
+  int64_t width = 0;  // bytes of an element
+};
+
+using Sources = std::array<Source, ElementwiseOp::kMaxOperands>;
+
+// Elements [begin, end) of the result.
+void apply(const ElementwiseOp& op, const Sources& sources, int64_t begin, int64_t end,
+           std::byte* result) {
+  const std::byte* data[ElementwiseOp::kMaxOperands] = {};
+  int64_t steps[ElementwiseOp::kMaxOperands] = {};
+  for (int i = 0; i < op.operand_count(); ++i) {
+    const Source& source = sources[static_cast<size_t>(i)];
+    data[i] = source.buffer.data() + begin * source.step * source.width;
+    steps[i] = source.step;
+  }
+  op(end - begin, data, steps, result);
+}
+
+// The same, written past the cache. `first` is the place of element 0.
+void apply_past_cache(const ElementwiseOp& op, const Sources& sources, int64_t begin, int64_t end,
+                      std::byte* first) {
+  constexpr int64_t kBlockBytes = 4096;
+  alignas(kCacheLine) std::byte block[kBlockBytes];
+  const int64_t width = info(op.result_type()).bytes, block_size = kBlockBytes / width;
+  for (int64_t next = begin; begin < end; begin = next) {
+    next = std::min(end, begin + block_size - begin % block_size);
+    apply(op, sources, begin, next, block);
+    copy_past_cache(block, first + begin * width, (next - begin) * width);
+  }
+  finish_past_cache();
+}
+
+}  // namespace
 
 KernelResult elementwise_kernel(KernelCall& call) {
   const Shape* shape = call.instruction.shape();
@@ -18,12 +59,7 @@ KernelResult elementwise_kernel(KernelCall& call) {
                           fmt::format("{}: {}", instruction_place(call.instruction), op.error())));
   }
   const size_t count = call.operands.size();
-  struct Sources {
-    Buffer keep[ElementwiseOp::kMaxOperands];
-    const std::byte* data[ElementwiseOp::kMaxOperands] = {};
-    int64_t steps[ElementwiseOp::kMaxOperands] = {};
-    int64_t widths[ElementwiseOp::kMaxOperands] = {};
-  } sources;
+  Sources sources;
   bool all_splat = true;
   size_t candidates[ElementwiseOp::kMaxOperands];
   size_t candidate_count = 0;
@@ -34,12 +70,9 @@ KernelResult elementwise_kernel(KernelCall& call) {
     bool whole = call.operand_shape(i)->element_count() == shape->element_count();
     bool single = operand.is_splat() || !whole;
     all_splat = all_splat && single;
-    sources.keep[i] = operand;
-    sources.data[i] = operand.data();
-    sources.steps[i] = single ? 0 : 1;
-    sources.widths[i] = info(call.operand_shape(i)->element_type()).bytes;
-    cost += single ? 0 : sources.widths[i];
-    if (!single && sources.widths[i] == info(shape->element_type()).bytes) {
+    sources[i] = {operand, single ? 0 : 1, info(call.operand_shape(i)->element_type()).bytes};
+    cost += single ? 0 : sources[i].width;
+    if (!single && sources[i].width == info(shape->element_type()).bytes) {
       candidates[candidate_count++] = i;
     }
   }
@@ -47,7 +80,7 @@ KernelResult elementwise_kernel(KernelCall& call) {
   if (all_splat && shape->element_count() > 1) {
     auto result = call.allocate(width);
     if (!result) return tl::unexpected(std::move(result.error()));
-    (*op)(1, sources.data, sources.steps, result->mutable_data());
+    apply(*op, sources, 0, 1, result->mutable_data());
     call.results.push_back(result->as_splat());
     return {};
   }
@@ -55,14 +88,17 @@ KernelResult elementwise_kernel(KernelCall& call) {
   if (!result) return tl::unexpected(std::move(result.error()));
   call.results.push_back(*result);
   std::byte* to = result->mutable_data();
-  call.add(shape->element_count(), cost,
-           [op = *op, sources = std::move(sources), count, to, width](int64_t begin, int64_t end) {
-             const std::byte* data[ElementwiseOp::kMaxOperands] = {};
-             for (size_t i = 0; i < count; ++i) {
-               data[i] = sources.data[i] + begin * sources.steps[i] * sources.widths[i];
-             }
-             op(end - begin, data, sources.steps, to + begin * width);
-           });
+  // Memory that is taken over is in the cache when it is written.
+  const bool past_cache =
+      result->size() >= kPastCache && std::ranges::none_of(sources, [&](const Source& source) {
+        return source.buffer.is_set() && source.buffer == *result;
+      });
+  call.add(
+      shape->element_count(), cost,
+      [op = *op, sources = std::move(sources), to, width, past_cache](int64_t begin, int64_t end) {
+        if (past_cache) return apply_past_cache(op, sources, begin, end, to);
+        apply(op, sources, begin, end, to + begin * width);
+      });
   return {};
 }
 

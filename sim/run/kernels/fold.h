@@ -1,12 +1,11 @@
-// Folding along contiguous memory with one of the common reducers.
+// Folding many lines of elements at a time with a reducer, each line in its order.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 
-#include "ir/element_type.h"
-#include "ir/opcode.h"
+#include "sim/run/kernels/fold_kernel.h"
+#include "sim/run/scalar_program.h"
 
 namespace minihlo {
 
@@ -14,28 +13,26 @@ namespace minihlo {
 /// (docs/numerics.md), as in XLA's CPU backend.
 inline constexpr int64_t kBlockExtent = 32;
 
-/// For each of `rows` rows: *result = f(... f(f(*result, row[0]), row[1]) ..., row[count - 1]),
-/// rounded to the element type at every step; where `starts` is set, from row[0] on, of which there
-/// must be one: f(f(row[0], row[1]) ...). Row r starts `row_stride` elements behind row r - 1;
-/// results are contiguous.
-using FoldKernel = void (*)(int64_t rows, int64_t count, int64_t row_stride, bool starts,
-                            const std::byte* elements, std::byte* results);
+/// A reducer that takes and gives elements of one type.
+class Fold {
+ public:
+  /// `program`: (result so far, element) -> result. It has to outlive this.
+  explicit Fold(const ScalarProgram& program);
 
-/// The kernel for an opcode on a type, or null where there is none.
-FoldKernel fold_kernel(Opcode opcode, ElementType type);
+  /// For each of `lines` lines: result = f(... f(f(result, e[0]), e[1]) ..., e[count - 1]), rounded
+  /// to the element type at every step; where `starts` is set, from e[0] on, of which there must be
+  /// one: f(f(e[0], e[1]) ...). Results are contiguous. Element k of line i is elements[k * stride
+  /// + i]: lines lie side by side.
+  void columns(int64_t lines, int64_t count, int64_t stride, bool starts, const std::byte* elements,
+               std::byte* results) const;
+  /// The same, element k of line i being elements[i * stride + k]: lines lie along memory.
+  void rows(int64_t lines, int64_t count, int64_t stride, bool starts, const std::byte* elements,
+            std::byte* results) const;
 
-/// Running folds along more elements than this go in blocks of as many (docs/numerics.md), as in
-/// XLA's CPU backend.
-inline constexpr int64_t kRunningBlockExtent = 16;
-
-/// Folds of the first i + 1 of `count` elements for each i, or backwards those of element i and all
-/// behind it: init, then the elements in their order, rounded at every step, in blocks where there
-/// are many. Elements, and results, lie `stride` elements apart.
-using RunningFoldKernel = void (*)(int64_t count, int64_t stride, bool backwards,
-                                   const std::byte* init, const std::byte* elements,
-                                   std::byte* results);
-
-/// The kernel for an opcode on a type, or null where there is none.
-RunningFoldKernel running_fold_kernel(Opcode opcode, ElementType type);
+ private:
+  const ScalarProgram* program_;
+  FoldKernels kernels_;  // where one is null the program does it
+  int64_t width_;        // bytes of an element
+};
 
 }  // namespace minihlo

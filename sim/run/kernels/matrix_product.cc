@@ -17,9 +17,10 @@ namespace {
 constexpr int64_t kRows = 192;
 constexpr int64_t kColumns = 512;
 constexpr int64_t kDepth = 256;
-// Of a right matrix that is read where it lies: few rows at a time, whole columns of blocks, as the
-// memory likes it.
-constexpr int64_t kDepthInPlace = 16;
+// Of a right matrix that few rows are multiplied by, so that it is read once: as much of few rows
+// of it at a time as the sums of stay in the cache, as the memory likes it.
+constexpr int64_t kDepthOnce = 8;
+constexpr int64_t kSumsOnce = int64_t{1} << 14, kMaxColumnsOnce = 4096;
 // Less work than this is not cut up further, for the sake of threads.
 constexpr int64_t kSmallUnit = int64_t{1} << 21;
 
@@ -77,7 +78,7 @@ class Unit {
     columns_ = std::min(plan.column_block, plan.columns - first_column);
     strips_ = ceil_div(rows_, plan.tile.rows);
     panels_ = ceil_div(columns_, plan.tile.columns);
-    right_stays_ = strips_ == 1 && !plan.right.convert;
+    is_once_ = strips_ == 1;
     const MatrixView &left = plan.left.operand.view, &right = plan.right.operand.view;
     const MatrixView& result = plan.result.view;
     left_base_ = left.offset + offset_of(left.groups, group);
@@ -85,13 +86,14 @@ class Unit {
     result_base_ = result.offset + offset_of(result.groups, group);
     left_rows_ = offsets_of(left.rows, first_row, rows_);
     right_columns_ = offsets_of(right.columns, first_column, columns_);
+    has_right_rows_ = is_once_ && is_run(right_columns_);
     result_rows_ = offsets_of(result.rows, first_row, rows_);
     result_columns_ = offsets_of(result.columns, first_column, columns_);
   }
 
   void run() {
     const ContractTile& tile = plan_.tile;
-    const int64_t tile_bytes = tile.rows * tile.columns * plan_.sum_bytes;
+    const int64_t tile_bytes = (is_once_ ? rows_ : tile.rows) * tile.columns * plan_.sum_bytes;
     std::byte* sums = sums_memory().get(strips_ * panels_ * tile_bytes);
     int64_t done = 0;
     do {
@@ -106,15 +108,16 @@ class Unit {
         pack(plan_.left, left_base_, part(left_rows_, s, tile.rows), left_depth, tile.rows,
              strips + s * strip_bytes);
       }
-      const int64_t step = right_stays_ ? kDepthInPlace : count;
+      const int64_t step = has_right_rows_ ? kDepthOnce : count;
       int64_t k = 0;
       do {
         const std::span<const int64_t> depth =
             std::span(right_depth)
                 .subspan(static_cast<size_t>(k), static_cast<size_t>(std::min(step, count - k)));
         const int64_t left_bytes = k * tile.rows * plan_.sum_bytes;
+        const std::optional<Panel> rows = right_rows(depth);
         for (int64_t p = 0; p < panels_; ++p) {
-          const Panel panel = right_panel(part(right_columns_, p, tile.columns), depth);
+          const Panel panel = right_panel(rows, p, depth);
           for (int64_t s = 0; s < strips_; ++s) {
             tile.run(std::min(tile.rows, rows_ - s * tile.rows), static_cast<int64_t>(depth.size()),
                      strips + s * strip_bytes + left_bytes, panel.data, panel.stride, done + k > 0,
@@ -137,6 +140,10 @@ class Unit {
     return scratch;
   }
   static Scratch& right_memory() {
+    thread_local Scratch scratch;
+    return scratch;
+  }
+  static Scratch& rows_memory() {
     thread_local Scratch scratch;
     return scratch;
   }
@@ -171,15 +178,37 @@ class Unit {
     const std::byte* data;
     int64_t stride;  // elements from row to row
   };
-  // Some columns and rows of the right matrix, one row behind the other.
-  Panel right_panel(std::span<const int64_t> columns, std::span<const int64_t> depth) {
+  // All columns of some rows of the right matrix, where they can be read where they lie or are
+  // converted as they lie; the last panel of those may have columns too few.
+  std::optional<Panel> right_rows(std::span<const int64_t> depth) {
+    if (!has_right_rows_ || depth.empty()) return std::nullopt;
+    const Side& right = plan_.right;
+    const std::byte* from =
+        right.operand.elements.data() + (right_base_ + right_columns_[0]) * right.bytes;
+    if (!right.convert) {
+      const auto stride = even_stride(depth);
+      if (!stride) return std::nullopt;
+      return Panel{from + depth[0] * right.bytes, *stride};
+    }
+    const int64_t width = panels_ * plan_.tile.columns, row_bytes = width * plan_.sum_bytes;
+    const auto used = static_cast<size_t>(columns_ * plan_.sum_bytes);
+    std::byte* rows = rows_memory().get(static_cast<int64_t>(depth.size()) * row_bytes);
+    for (size_t k = 0; k < depth.size(); ++k) {
+      const std::byte* operands[] = {from + depth[k] * right.bytes};
+      const int64_t steps[] = {1};
+      std::byte* row = rows + static_cast<int64_t>(k) * row_bytes;
+      (*right.convert)(columns_, operands, steps, row);
+      std::memset(row + used, 0, static_cast<size_t>(row_bytes) - used);
+    }
+    return Panel{rows, width};
+  }
+
+  // Panel p of some rows of the right matrix: of `rows` if there are, else packed.
+  Panel right_panel(const std::optional<Panel>& rows, int64_t p, std::span<const int64_t> depth) {
     const int64_t width = plan_.tile.columns;
-    if (right_stays_ && !depth.empty() && static_cast<int64_t>(columns.size()) == width &&
-        is_run(columns)) {
-      if (const auto stride = even_stride(depth)) {
-        const int64_t first = right_base_ + columns[0] + depth[0];
-        return {plan_.right.operand.elements.data() + first * plan_.right.bytes, *stride};
-      }
+    const std::span<const int64_t> columns = part(right_columns_, p, width);
+    if (rows && (plan_.right.convert || static_cast<int64_t>(columns.size()) == width)) {
+      return {rows->data + p * width * plan_.sum_bytes, rows->stride};
     }
     std::byte* packed =
         right_memory().get(static_cast<int64_t>(depth.size()) * width * plan_.sum_bytes);
@@ -190,18 +219,19 @@ class Unit {
   // Puts a tile of sums in place.
   void store(int64_t strip, int64_t panel, std::byte* sums) {
     const ContractTile& tile = plan_.tile;
-    canonicalize(plan_.sum_type, tile.rows * tile.columns, sums);
+    std::span<const int64_t> rows = part(result_rows_, strip, tile.rows);
+    const int64_t count = static_cast<int64_t>(rows.size()) * tile.columns;
+    canonicalize(plan_.sum_type, count, sums);
     int64_t bytes = plan_.sum_bytes;
     alignas(64) std::byte converted[ContractTile::kMaxBytes];
     if (plan_.convert) {
       const std::byte* operands[] = {sums};
       const int64_t steps[] = {1};
-      (*plan_.convert)(tile.rows * tile.columns, operands, steps, converted);
+      (*plan_.convert)(count, operands, steps, converted);
       sums = converted;
       bytes = info(plan_.result.type).bytes;
     }
     std::span<const int64_t> columns = part(result_columns_, panel, tile.columns);
-    std::span<const int64_t> rows = part(result_rows_, strip, tile.rows);
     std::byte* to = Buffer(plan_.result.elements).mutable_data();
     const bool contiguous = is_run(columns);
     for (size_t r = 0; r < rows.size(); ++r) {
@@ -220,7 +250,8 @@ class Unit {
 
   const Plan& plan_;
   int64_t rows_, columns_, strips_, panels_;
-  bool right_stays_;  // it is read once: what can be read where it lies is not copied
+  bool is_once_;         // there is one strip: the right matrix is read once
+  bool has_right_rows_;  // and its columns lie side by side
   int64_t left_base_, right_base_, result_base_;
   std::vector<int64_t> left_rows_, right_columns_, result_rows_, result_columns_;
 };
@@ -290,7 +321,10 @@ KernelResult add_matrix_product(KernelCall& call, MatrixProduct product) {
     return std::min(block / of_tile, ceil_div(size, of_tile)) * of_tile;
   };
   plan.row_block = whole(kRows, plan.rows, tile.rows);
-  plan.column_block = whole(kColumns, plan.columns, tile.columns);
+  const bool is_once = plan.rows <= tile.rows;
+  plan.column_block =
+      whole(is_once ? std::clamp(kSumsOnce / plan.rows, kColumns, kMaxColumnsOnce) : kColumns,
+            plan.columns, tile.columns);
   auto cost = [&] {
     return plan.row_block * plan.column_block * std::min(plan.depth + 1, int64_t{1} << 40);
   };
@@ -300,7 +334,9 @@ KernelResult add_matrix_product(KernelCall& call, MatrixProduct product) {
     plan.column_blocks = ceil_div(plan.columns, plan.column_block);
     return plan.row_blocks * plan.column_blocks;
   };
-  while (blocks() * groups < 4 * call.context.workers.thread_count() && cost() > kSmallUnit) {
+  const int64_t threads = call.context.workers.thread_count();
+  const int64_t least_blocks = threads > 1 ? 4 * threads : 1;
+  while (blocks() * groups < least_blocks && cost() > kSmallUnit) {
     int64_t& block = plan.column_block > tile.columns && plan.column_block >= plan.row_block
                          ? plan.column_block
                          : plan.row_block;

@@ -22,11 +22,15 @@ struct Plan {
   std::vector<StridedAxis> reduced;
   Accumulation accumulation;
   std::vector<Buffer> arrays, results;
-  FoldKernel fold = nullptr;
+  std::optional<Fold> fold;
 };
 
-// One operand, elements to be folded contiguous in memory.
-void fold_results(const Plan& plan, int64_t begin, int64_t end) {
+bool lies_together(const std::vector<StridedAxis>& axes) {
+  return !axes.empty() && axes.back().stride == 1;
+}
+
+// One operand, elements to be folded or results contiguous in memory.
+void fold_results(const Plan& plan, int64_t begin, int64_t end, Workers& workers) {
   const int64_t width = plan.accumulation.widths[0];
   std::byte* to = Buffer(plan.results[0]).mutable_data();
   const std::byte* from = plan.arrays[0].data();
@@ -34,19 +38,29 @@ void fold_results(const Plan& plan, int64_t begin, int64_t end) {
     std::memcpy(to + i * width, plan.accumulation.inits[0].data(), static_cast<size_t>(width));
   }
   std::span<const StridedAxis> outer(plan.reduced.data(), plan.reduced.size() - 1);
-  const int64_t run = plan.reduced.back().size;
+  const StridedAxis folded = plan.reduced.back();
   const int64_t outer_count = count_of(outer);
-  // Rows of one innermost kept axis lie at equal distances.
+  // Lines of one innermost kept axis lie at equal distances.
   const StridedAxis last = plan.kept.empty() ? StridedAxis{1, 0} : plan.kept.back();
+  constexpr int64_t kAtOnce = int64_t{1} << 16;
   OffsetWalk kept(plan.kept, begin);
   for (int64_t i = begin; i < end;) {
-    int64_t rows = std::min(end - i, last.size - i % last.size);
+    const int64_t lines = std::min(end - i, last.size - i % last.size);
     OffsetWalk reduced(outer);
     for (int64_t k = 0; k < outer_count; ++k, reduced.next()) {
-      plan.fold(rows, run, last.stride, false, from + (kept.offset() + reduced.offset()) * width,
-                to + i * width);
+      for (int64_t done = 0; done < folded.size; done += kAtOnce) {
+        const int64_t count = std::min(kAtOnce, folded.size - done);
+        const int64_t offset = kept.offset() + reduced.offset() + done * folded.stride;
+        if (folded.stride == 1) {
+          plan.fold->rows(lines, count, last.stride, false, from + offset * width, to + i * width);
+        } else {
+          plan.fold->columns(lines, count, folded.stride, false, from + offset * width,
+                             to + i * width);
+        }
+        if (count == kAtOnce && workers.is_late()) return;
+      }
     }
-    i += rows;
+    i += lines;
     if (i < end) kept = OffsetWalk(plan.kept, i);
   }
 }
@@ -117,13 +131,14 @@ KernelResult reduce_kernel(KernelCall& call) {
   }
   const ScalarProgram& program = *reducer->program;
   const std::optional<Opcode> opcode = program.single_opcode();
-  const FoldKernel fold = n == 1 && opcode ? fold_kernel(*opcode, shape->element_type()) : nullptr;
+  std::optional<Fold> fold;
+  if (n == 1 && opcode) fold.emplace(program);
   if (fold && rounds(opcode, shape->element_type()) && has_blocks(array)) {
     auto dense = call.dense(0);
     if (!dense) return tl::unexpected(std::move(dense.error()));
     array.data = *std::move(dense);
     while (has_blocks(array)) {
-      auto blocks = add_blocks(call, array, info(shape->element_type()).bytes, fold, program);
+      auto blocks = add_blocks(call, array, info(shape->element_type()).bytes, *fold);
       if (!blocks) return tl::unexpected(std::move(blocks.error()));
       array = *std::move(blocks);
     }
@@ -133,7 +148,7 @@ KernelResult reduce_kernel(KernelCall& call) {
   for (size_t i = 0; i < strides.size(); ++i) {
     (array.is_reduced[i] ? reduced : kept).push_back({array.dims[i], strides[i]});
   }
-  Plan plan{merge_axes(kept), merge_axes(reduced), *std::move(reducer), {}, {}, nullptr};
+  Plan plan{merge_axes(kept), merge_axes(reduced), *std::move(reducer), {}, {}, std::nullopt};
   int64_t cost = 0;
   const int64_t result_count = count_of(plan.kept);
   for (size_t k = 0; k < n; ++k) {
@@ -145,20 +160,26 @@ KernelResult reduce_kernel(KernelCall& call) {
     cost += plan.accumulation.widths[k];
   }
   cost *= std::max<int64_t>(1, std::min(count_of(plan.reduced), int64_t{1} << 32));
-  if (!plan.reduced.empty() && plan.reduced.back().stride == 1 && !plan.arrays[0].is_splat()) {
+  Workers& workers = call.context.workers;
+  const bool by_rows = lies_together(plan.reduced), by_columns = lies_together(plan.kept);
+  if (!plan.reduced.empty() && (by_rows || by_columns) && !plan.arrays[0].is_splat()) {
     plan.fold = fold;
   }
-  if (plan.fold) {
-    call.add(result_count, cost, [plan = std::move(plan)](int64_t begin, int64_t end) {
-      fold_results(plan, begin, end);
+  if (plan.fold && by_rows) {
+    call.add(result_count, cost, [plan = std::move(plan), &workers](int64_t begin, int64_t end) {
+      fold_results(plan, begin, end, workers);
     });
     return {};
   }
   call.add((result_count + kBlock - 1) / kBlock, cost * kBlock,
-           [plan = std::move(plan), result_count, &workers = call.context.workers](int64_t begin,
-                                                                                   int64_t end) {
+           [plan = std::move(plan), result_count, &workers](int64_t begin, int64_t end) {
              for (int64_t i = begin; i < end; ++i) {
-               reduce_block(plan, i * kBlock, std::min(result_count, (i + 1) * kBlock), workers);
+               const int64_t last = std::min(result_count, (i + 1) * kBlock);
+               if (plan.fold) {
+                 fold_results(plan, i * kBlock, last, workers);
+               } else {
+                 reduce_block(plan, i * kBlock, last, workers);
+               }
              }
            });
   return {};

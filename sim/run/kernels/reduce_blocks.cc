@@ -26,8 +26,7 @@ struct Plan {
   std::vector<Axis> outer;
   Axis inner;  // the last axis
   bool inner_is_reduced;
-  FoldKernel fold;
-  const ScalarProgram* program;
+  Fold fold;
 };
 
 Axis blocks_of(int64_t size, int64_t stride, bool is_reduced) {
@@ -42,8 +41,8 @@ void fold_run(const Plan& plan, bool is_first, const std::byte* from, std::byte*
   const int64_t width = plan.width;
   auto fold_some = [&](int64_t block, int64_t rows) {
     if (rows == 0) return;
-    plan.fold(rows, inner.end(block) - inner.first(block), inner.extent, is_first,
-              from + inner.first(block) * width, to + block * width);
+    plan.fold.rows(rows, inner.end(block) - inner.first(block), inner.extent, is_first,
+                   from + inner.first(block) * width, to + block * width);
   };
   // All have as many elements but for the first and the last, perhaps.
   const int64_t short_first = inner.missing > 0 ? 1 : 0;
@@ -56,21 +55,6 @@ void fold_run(const Plan& plan, bool is_first, const std::byte* from, std::byte*
 
 // Results along the last axis that stay in the cache until all of their blocks are folded.
 constexpr int64_t kPiece = 2048;
-
-// One run along the last axis: results [at, at + count) of a line, the first of which is at `to`.
-void fold_piece(const Plan& plan, bool is_first, const std::byte* from, std::byte* to, int64_t at,
-                int64_t count) {
-  if (plan.inner_is_reduced) return fold_run(plan, is_first, from, to);
-  from += at * plan.width;
-  to += at * plan.width;
-  if (is_first) {
-    std::memcpy(to, from, static_cast<size_t>(count * plan.width));
-    return;
-  }
-  const std::byte* parameters[] = {to, from};
-  const int64_t steps[] = {1, 1};
-  plan.program->run(count, parameters, steps, &to);
-}
 
 // Works on whole lines of results along the last axis.
 void fold_lines(const Plan& plan, int64_t begin, int64_t end) {
@@ -85,13 +69,22 @@ void fold_lines(const Plan& plan, int64_t begin, int64_t end) {
       block[a] = {axis.end(number) - axis.first(number), axis.stride};
     }
     std::byte* to = Buffer(plan.to).mutable_data() + i * line * plan.width;
-    const int64_t runs = count_of(block);
+    // Where lines lie side by side, the last axis of the block is folded at once.
+    const bool has_columns = !plan.inner_is_reduced && !block.empty();
+    const std::span<const StridedAxis> outer(block.data(), block.size() - (has_columns ? 1 : 0));
+    const StridedAxis folded = has_columns ? block.back() : StridedAxis{1, 0};
+    const int64_t runs = count_of(outer);
     const int64_t piece = plan.inner_is_reduced ? line : kPiece;
     for (int64_t at = 0; at < line; at += piece) {
-      OffsetWalk walk(block);
+      OffsetWalk walk(outer);
       for (int64_t k = 0; k < runs; ++k, walk.next()) {
-        fold_piece(plan, k == 0, plan.from.data() + (start + walk.offset()) * plan.width, to, at,
-                   std::min(piece, line - at));
+        const std::byte* from = plan.from.data() + (start + walk.offset() + at) * plan.width;
+        if (plan.inner_is_reduced) {
+          fold_run(plan, k == 0, from, to);
+        } else {
+          plan.fold.columns(std::min(piece, line - at), folded.size, folded.stride, k == 0, from,
+                            to + at * plan.width);
+        }
       }
     }
   }
@@ -107,8 +100,7 @@ bool has_blocks(const BlockedArray& array) {
 }
 
 tl::expected<BlockedArray, Stop> add_blocks(KernelCall& call, const BlockedArray& array,
-                                            int64_t width, FoldKernel fold,
-                                            const ScalarProgram& program) {
+                                            int64_t width, const Fold& fold) {
   const std::vector<int64_t> strides = row_major_strides(array.dims);
   std::vector<Axis> axes;
   BlockedArray result{{}, {}, array.is_reduced};
@@ -123,8 +115,7 @@ tl::expected<BlockedArray, Stop> add_blocks(KernelCall& call, const BlockedArray
   if (!to) return tl::unexpected(std::move(to.error()));
   result.data = *to;
   if (count == 0) return result;
-  Plan plan{array.data,  *std::move(to),          width, axes,
-            axes.back(), array.is_reduced.back(), fold,  &program};
+  Plan plan{array.data, *std::move(to), width, axes, axes.back(), array.is_reduced.back(), fold};
   plan.outer.pop_back();
   const int64_t line = plan.inner.count;
   call.add(count / line, line * block * width,

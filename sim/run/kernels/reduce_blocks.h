@@ -6,7 +6,6 @@
 
 #include "sim/run/kernel.h"
 #include "sim/run/kernels/fold.h"
-#include "sim/run/scalar_program.h"
 
 namespace minihlo {
 
@@ -21,11 +20,10 @@ struct BlockedArray {
 bool has_blocks(const BlockedArray& array);
 
 /// Adds a stage of work that makes of every reduced axis one with an element for each block: the
-/// block's elements, in row-major order, combined from its first one on by `fold`, which is what
-/// `program` does along contiguous memory. The blocks of an axis of d elements, n = ⌈d / 32⌉, lie
-/// in the middle of the 32 n that they have room for: the first block is short by ⌊(32 n − d) / 2⌋.
+/// block's elements, in row-major order, combined from its first one on by `fold`. The blocks of an
+/// axis of d elements, n = ⌈d / 32⌉, lie in the middle of the 32 n that they have room for: the
+/// first block is short by ⌊(32 n − d) / 2⌋.
 tl::expected<BlockedArray, Stop> add_blocks(KernelCall& call, const BlockedArray& array,
-                                            int64_t width, FoldKernel fold,
-                                            const ScalarProgram& program);
+                                            int64_t width, const Fold& fold);
 
 }  // namespace minihlo

@@ -7,7 +7,7 @@
 
 #include "sim/run/kernel.h"
 #include "sim/run/kernels/accumulation.h"
-#include "sim/run/kernels/fold.h"
+#include "sim/run/kernels/running_fold.h"
 #include "sim/run/kernels/windows.h"
 
 namespace minihlo {

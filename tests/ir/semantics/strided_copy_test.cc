@@ -26,8 +26,9 @@ TEST_CASE("strided copy: every element arrives, and nothing else is written") {
   std::mt19937 random(1);
   std::vector<std::byte> from(size_t{1} << 20);
   for (std::byte& byte : from) byte = static_cast<std::byte>(random());
-  const std::vector<std::vector<int64_t>> shapes = {
-      {7, 5}, {130, 70}, {3, 66, 35}, {40, 19, 16}, {33, 70, 20}, {9, 5, 3, 130}, {5, 1, 70, 8}};
+  const std::vector<std::vector<int64_t>> shapes = {{7, 5},         {130, 70},    {3, 66, 35},
+                                                    {40, 19, 16},   {40, 19, 20}, {33, 70, 20},
+                                                    {9, 5, 3, 130}, {5, 1, 70, 8}};
   for (const std::vector<int64_t>& dims : shapes) {
     std::vector<size_t> permutation(dims.size());
     std::iota(permutation.begin(), permutation.end(), size_t{0});
@@ -40,15 +41,19 @@ TEST_CASE("strided copy: every element arrives, and nothing else is written") {
         for (int variant = 0; variant < 3; ++variant) {
           // As it is; with gaps between the elements of the result; from the end of an axis.
           StridedCopy copy = whole;
-          copy.result_offset = 3;
+          // The results of the first begin at a cache line, which some of them fill.
+          copy.result_offset = variant == 0 ? 64 : 3;
           for (StridedCopy::Axis& axis : copy.axes) axis.result_stride *= variant == 1 ? 2 : 1;
           if (variant == 2) {
             StridedCopy::Axis& axis = copy.axes[random() % copy.axes.size()];
             copy.operand_offset = (axis.size - 1) * axis.operand_stride;
             axis.operand_stride = -axis.operand_stride;
           }
-          const size_t bytes = static_cast<size_t>((2 * count + 8) * width);
-          std::vector<std::byte> expected(bytes), result(bytes);
+          constexpr size_t kLine = 64;
+          const size_t bytes = static_cast<size_t>((2 * count + 72) * width);
+          std::vector<std::byte> expected(bytes), memory(bytes + kLine);
+          std::byte* result =
+              memory.data() + (-reinterpret_cast<uintptr_t>(memory.data()) & (kLine - 1));
           std::vector<int64_t> index(dims.size(), 0);
           for (int64_t i = 0; i < count; ++i) {
             int64_t rest = i, at = copy.result_offset, source = copy.operand_offset;
@@ -59,14 +64,29 @@ TEST_CASE("strided copy: every element arrives, and nothing else is written") {
             std::copy_n(from.begin() + source * width, width, expected.begin() + at * width);
           }
           for (bool past_cache : {false, true}) {
-            std::fill(result.begin(), result.end(), std::byte{0});
-            (past_cache ? copy_strided_past_cache : copy_strided)(copy, from.data(), result.data(),
-                                                                  width);
-            CHECK(result == expected);
+            std::fill_n(result, bytes, std::byte{0});
+            (past_cache ? copy_strided_past_cache : copy_strided)(copy, from.data(), result, width);
+            CHECK(std::equal(expected.begin(), expected.end(), result));
           }
         }
       }
     } while (std::next_permutation(permutation.begin(), permutation.end()));
+  }
+}
+
+TEST_CASE("strided copy: one element for all of a row") {
+  for (int64_t size : {100, 1024, 5000}) {
+    for (int64_t offset : {0, 3}) {
+      StridedCopy copy;
+      copy.axes = {{size, 1, 0}};
+      copy.result_offset = offset;
+      const uint32_t element = 0x12345678;
+      std::vector<uint32_t> expected(static_cast<size_t>(size + 8)), result = expected;
+      std::fill_n(expected.begin() + offset, size, element);
+      copy_strided_past_cache(copy, reinterpret_cast<const std::byte*>(&element),
+                              reinterpret_cast<std::byte*>(result.data()), sizeof(element));
+      CHECK(result == expected);
+    }
   }
 }
 

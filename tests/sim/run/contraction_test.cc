@@ -34,7 +34,8 @@ TEST_CASE("dot: each sum goes over the contracted indices in order, at any size"
   // Sizes around those of tiles and blocks, of each side, in both layouts.
   const int64_t sizes[][3] = {{1, 1, 1},     {7, 5, 3},      {8, 256, 32},  {9, 257, 33},
                               {193, 300, 5}, {3, 513, 1025}, {200, 3, 530}, {64, 1, 64},
-                              {1, 700, 1},   {1, 64, 600},   {600, 64, 1},  {5, 0, 4}};
+                              {1, 700, 1},   {1, 64, 600},   {600, 64, 1},  {5, 0, 4},
+                              {2, 20, 5000}};
   uint32_t seed = 1;
   for (const auto& [m, k, n] : sizes) {
     for (int form = 0; form < 4; ++form) {

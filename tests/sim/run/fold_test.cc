@@ -1,10 +1,12 @@
-// Folds of rows: each in its order, whatever stands beside it.
+// Folds of many lines: each in its order, whatever stands beside it, along memory and across it.
 #include <cstring>
 #include <random>
 
 #include <doctest/doctest.h>
 
+#include "ir/element_type.h"
 #include "ir/numbers.h"
+#include "ir/text/parser.h"
 #include "sim/run/kernels/fold.h"
 
 namespace minihlo {
@@ -13,45 +15,69 @@ namespace {
 template <class T>
 void check_sums(uint32_t seed) {
   using Wide = std::conditional_t<IsMiniFloat<T>::value, float, T>;
-  const FoldKernel fold = fold_kernel(Opcode::kAdd, element_type_of<T>);
-  const bool is_there = fold != nullptr;
-  REQUIRE(is_there);
+  const ElementType type = element_type_of<T>;
+  const std::string name(to_string(type));
+  auto source = Source::from_string(
+      "sum.hlo", "HloModule m\n\nENTRY sum {\n  a = " + name + "[] parameter(0)\n  b = " + name +
+                     "[] parameter(1)\n  ROOT c = " + name + "[] add(a, b)\n}\n");
+  Diagnostics diagnostics(source);
+  const std::unique_ptr<Module> module = parse_text(source, diagnostics);
+  REQUIRE(module);
+  const auto program = ScalarProgram::compile(*module->entry());
+  REQUIRE(program.has_value());
+  const Fold fold(*program);
   std::mt19937 random(seed);
-  for (int64_t rows : {1, 3, 16, 17, 45}) {
-    for (int64_t count : {1, 2, 31, 32, 33, 100}) {
+  for (int64_t lines : {1, 3, 16, 17, 45, 130}) {
+    for (int64_t count : {1, 2, 7, 8, 9, 31, 32, 33, 100}) {
       for (bool starts : {false, true}) {
-        const int64_t stride = count + 5;
-        std::vector<T> elements, results, expected;
+        const int64_t row_stride = count + 5, column_stride = lines + 3;
+        std::vector<T> rows(static_cast<size_t>(lines * row_stride));
+        std::vector<T> columns(static_cast<size_t>(count * column_stride));
+        std::vector<T> before, expected;
         auto number = [&] {
           const auto value = static_cast<int32_t>(random() % 20001) - 10000;
-          return T(static_cast<Wide>(value) / static_cast<Wide>(3));
+          return T(static_cast<Wide>(static_cast<Wide>(value) / static_cast<Wide>(3)));
         };
-        for (int64_t i = 0; i < rows * stride; ++i) elements.push_back(number());
-        for (int64_t r = 0; r < rows; ++r) {
-          results.push_back(number());
-          const T* row = elements.data() + r * stride;
-          auto sum = static_cast<Wide>(starts ? row[0] : results.back());
-          for (int64_t k = starts; k < count; ++k) {
-            sum = static_cast<Wide>(T(static_cast<Wide>(sum + static_cast<Wide>(row[k]))));
+        for (int64_t i = 0; i < lines; ++i) {
+          before.push_back(number());
+          Wide sum = static_cast<Wide>(before.back());
+          for (int64_t k = 0; k < count; ++k) {
+            const T element = number();
+            rows[static_cast<size_t>(i * row_stride + k)] = element;
+            columns[static_cast<size_t>(k * column_stride + i)] = element;
+            const bool is_first = starts && k == 0;
+            const T next =
+                is_first ? element : T(static_cast<Wide>(sum + static_cast<Wide>(element)));
+            sum = static_cast<Wide>(next);
           }
-          expected.push_back(T(sum));
+          expected.push_back(static_cast<T>(sum));
         }
-        fold(rows, count, stride, starts, reinterpret_cast<const std::byte*>(elements.data()),
-             reinterpret_cast<std::byte*>(results.data()));
-        CAPTURE(rows);
+        CAPTURE(name);
+        CAPTURE(lines);
         CAPTURE(count);
+        std::vector<T> results = before;
+        auto bytes = [](std::vector<T>& values) {
+          return reinterpret_cast<std::byte*>(values.data());
+        };
+        fold.rows(lines, count, row_stride, starts, bytes(rows), bytes(results));
+        CHECK(std::memcmp(results.data(), expected.data(), results.size() * sizeof(T)) == 0);
+        results = before;
+        fold.columns(lines, count, column_stride, starts, bytes(columns), bytes(results));
         CHECK(std::memcmp(results.data(), expected.data(), results.size() * sizeof(T)) == 0);
       }
     }
   }
 }
 
-TEST_CASE("fold: each row in the order of its elements") {
+TEST_CASE("fold: each line in the order of its elements") {
   check_sums<float>(1);
   check_sums<double>(2);
   check_sums<BF16>(3);
   check_sums<F16>(4);
   check_sums<int32_t>(5);
+  check_sums<F8E5M2>(6);
+  check_sums<int8_t>(7);
+  check_sums<uint64_t>(8);
 }
 
 }  // namespace
