@@ -144,7 +144,11 @@ std::optional<Opcode> reducer_opcode(const Computation& reducer) {
   const bool is_binary = root->operand(0) != root->operand(1) &&
                          root->operand(0)->opcode() == Opcode::kParameter &&
                          root->operand(1)->opcode() == Opcode::kParameter;
+  const bool is_straight = is_binary && root->operand(0)->get(attr::parameter_number) == 0;
   if (!is_binary || !is_commutative(root->opcode())) return std::nullopt;
+  if (!is_straight && root->shape()->is_array() && is_complex(root->shape()->element_type())) {
+    return std::nullopt;
+  }
   return root->opcode();
 }
 

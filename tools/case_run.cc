@@ -8,6 +8,7 @@
 #include "ir/verifier.h"
 #include "tools/comparison.h"
 #include "tools/run_report.h"
+#include "tools/source_lines.h"
 
 namespace minihlo {
 namespace {
@@ -76,7 +77,10 @@ CaseOutcome run_case(const Case& item, const std::shared_ptr<const Source>& besi
   auto result = simulate(*module, *mesh, *item.inputs, options);
   if (!result) {
     Stop& stop = result.error();
-    return {kind_of(stop.kind), std::move(stop.what), std::move(stop.message), {}};
+    return {kind_of(stop.kind),
+            std::move(stop.what),
+            with_source_lines(stop.message, *module, diagnostics.source()),
+            {}};
   }
   const auto devices = devices_of_outputs(item, *mesh);
   if (!devices) return invalid(devices.error());

@@ -12,6 +12,7 @@
 #include "tools/equivalence_report.h"
 #include "tools/error_output.h"
 #include "tools/module_file.h"
+#include "tools/source_lines.h"
 
 namespace minihlo {
 namespace {
@@ -100,6 +101,16 @@ class Equiv : public Command {
       }
     }
     EquivalenceResult result = prove::check_equivalence(*before, *after, options_);
+    // What passes keep stands where it stood in the first module's text.
+    const Source* sources[] = {first.diagnostics.source(),
+                               (second_.empty() ? first : second).diagnostics.source()};
+    if (result.verdict == Verdict::kInvalid) {
+      result.reason = with_source_lines(result.reason, *before, sources[0]);
+    }
+    if (auto& found = result.counterexample; found && !found->report.empty()) {
+      found->report = with_source_lines(found->report, found->reported == 0 ? *before : *after,
+                                        sources[found->reported]);
+    }
     if (json_) {
       print_document(equivalence_json(result, options_.mesh));
     } else if (!write_output("-", equivalence_text(result, options_.mesh))) {

@@ -25,6 +25,7 @@
 #include "tools/run_data.h"
 #include "tools/run_output.h"
 #include "tools/run_report.h"
+#include "tools/source_lines.h"
 #include "tools/trace.h"
 
 namespace minihlo {
@@ -239,7 +240,11 @@ class Run : public Command {
     } else {
       result = tl::unexpected(inputs.error());
     }
-    if (!result) return report_stop(result.error());
+    if (!result) {
+      Stop& stop = result.error();
+      stop.message = with_source_lines(stop.message, *module, file.diagnostics.source());
+      return report_stop(stop);
+    }
 
     OutputDifference difference;
     if (*expected) {

@@ -162,7 +162,8 @@ struct Atan2 {
   T operator()(T y, T x) const;
 };
 
-/// NaN if either is; -0 is less than +0.
+/// NaN if either is; -0 is less than +0. Of complex numbers, as on XLA's CPU backend, the first
+/// unless its real part is less than the other's, or one of them is NaN.
 struct Maximum {
   static constexpr Opcode kOpcode = Opcode::kMaximum;
   Pred operator()(Pred a, Pred b) const { return a || b; }
@@ -178,6 +179,10 @@ struct Maximum {
     const T ordered = a > b ? a : b > a ? b : equal;
     const T unless_nan = a != a ? a : ordered;
     return b != b ? b : unless_nan;
+  }
+  template <Complex T>
+  T operator()(T a, T b) const {
+    return a.real() >= b.real() ? a : b;
   }
 };
 
@@ -196,6 +201,10 @@ struct Minimum {
     const T unless_nan = a != a ? a : ordered;
     return b != b ? b : unless_nan;
   }
+  template <Complex T>
+  T operator()(T a, T b) const {
+    return a.real() <= b.real() ? a : b;
+  }
 };
 
 /// Bounds that cross give the upper one.
@@ -203,11 +212,13 @@ struct Clamp {
   static constexpr Opcode kOpcode = Opcode::kClamp;
   template <class T>
   requires std::invocable<const Maximum&, T, T> T operator()(T low, T value, T high) const {
-    return Minimum{}(Maximum{}(value, low), high);
+    return Minimum{}(Maximum{}(low, value), high);
   }
 };
 
 /// Integers and pred by value, floats by IEEE 754: nothing but NE holds for a NaN, and -0 = +0.
+/// Complex numbers as on XLA's CPU backend: LT and GT by the real part, then the imaginary one, LE
+/// and GE by the real part alone.
 template <ComparisonDirection direction>
 struct Compare {
   template <class T>
@@ -221,10 +232,15 @@ struct Compare {
     if constexpr (direction == kLt) return a < b;
   }
   template <Complex T>
-  requires(direction == ComparisonDirection::kEq || direction == ComparisonDirection::kNe) Pred
-  operator()(T a, T b) const {
-    const bool equal = a.real() == b.real() && a.imag() == b.imag();
-    return equal == (direction == ComparisonDirection::kEq);
+  Pred operator()(T a, T b) const {
+    using enum ComparisonDirection;
+    if constexpr (direction == kEq || direction == kNe) {
+      const bool equal = a.real() == b.real() && a.imag() == b.imag();
+      return equal == (direction == kEq);
+    }
+    const bool by_real = Compare{}(a.real(), b.real());
+    if constexpr (direction == kGe || direction == kLe) return by_real;
+    return a.real() == b.real() ? Compare{}(a.imag(), b.imag()) : Pred(by_real);
   }
 };
 

@@ -130,38 +130,20 @@ void check_operand_precision(Verification& v, const Instruction* instruction) {
 
 // Elements for which XLA infers a shape, but for which the opcode has no meaning.
 void check_elements(Verification& v, const Instruction* instruction) {
-  const Opcode opcode = instruction->opcode();
-  const char* wrong = nullptr;
-  auto made_of = [&](bool (*kind)(ElementType)) {
-    const Shape* shape = instruction->operand(0)->shape();
-    return shape->is_array() && kind(shape->element_type());
-  };
-  switch (opcode) {
+  switch (instruction->opcode()) {
     case Opcode::kShiftLeft:
     case Opcode::kShiftRightArithmetic:
     case Opcode::kShiftRightLogical:
     case Opcode::kMulhi:
-      if (!made_of(is_integer)) wrong = "only integers";
       break;
-    case Opcode::kMaximum:
-    case Opcode::kMinimum:
-    case Opcode::kClamp:
-      if (made_of(is_complex)) wrong = "numbers in order";
-      break;
-    case Opcode::kCompare: {
-      const ComparisonDirection direction = instruction->get(attr::direction);
-      const bool equality =
-          direction == ComparisonDirection::kEq || direction == ComparisonDirection::kNe;
-      if (!equality && made_of(is_complex)) wrong = "numbers in order, where it is not EQ or NE";
-      break;
-    }
     default:
-      break;
+      return;
   }
-  if (!wrong) return;
-  v.backend_error("element-type", instruction, "{} takes {}, but %{} is made of {}",
-                  to_string(opcode), wrong, instruction->operand(0)->name(),
-                  to_string(instruction->operand(0)->shape()->element_type()));
+  const Shape* shape = instruction->operand(0)->shape();
+  if (!shape->is_array() || is_integer(shape->element_type())) return;
+  v.backend_error("element-type", instruction, "{} takes only integers, but %{} is made of {}",
+                  to_string(instruction->opcode()), instruction->operand(0)->name(),
+                  to_string(shape->element_type()));
 }
 
 // XLA takes a generator without a state, too, and bits of any shape.

@@ -140,6 +140,7 @@ class Equivalence {
         Counterexample made;
         made.report = fmt::format("the {} module ends in a {}", side == 0 ? "first" : "second",
                                   stops[side]->message);
+        made.reported = side;
         made.replay = "on terms, for any input";
         result_.reason = fmt::format(
             "the {} module ends in a {}, the other does not", side == 0 ? "first" : "second",

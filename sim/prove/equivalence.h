@@ -56,6 +56,7 @@ struct Counterexample {
   std::string values[2];
   std::string paths[2];  // where each value comes from
   std::string report;    // a deadlock or mismatch of one side
+  int reported = 0;      // that side: 0 the first module, 1 the second
   std::vector<InputElement> inputs;
   std::string replay;  // "simulator" or "by demand"
 };

@@ -269,6 +269,7 @@ Finding Refuter::by_runs(const ModuleTerms* before, const ModuleTerms* after) {
         finding.counterexample.report =
             fmt::format("the {} module ends in a {}", side == 0 ? "first" : "second",
                         results[side].error().message);
+        finding.counterexample.reported = side;
         finding.counterexample.replay = "simulator";
         if (number > 0) list_inputs(*inputs, finding.counterexample);
         return finding;

@@ -95,9 +95,20 @@ class CollectiveRun {
     return shape->element_count() == 1 ? *buffer : buffer->as_splat();
   }
 
+  // Of a dynamic shape, with the sizes of what the device itself hands in.
+  tl::expected<Buffer, Stop> sized_zeros(const Shape* shape, const Buffer& own) {
+    const Shape* sized = runtime_shape(instruction_.parent()->module()->shapes(), shape, own);
+    auto buffer = call_.allocate(sized);
+    if (!buffer) return buffer;
+    std::fill_n(buffer->mutable_data(), buffer->size(), std::byte{0});
+    buffer->set_sizes(sized->dims());
+    return buffer;
+  }
+
   KernelResult give_zeros(size_t at) {
     for (size_t i = 0; i < shapes_.size(); ++i) {
-      auto buffer = zeros(shapes_[i]);
+      auto buffer =
+          shapes_[i]->is_dynamic() ? sized_zeros(shapes_[i], operands_[i][at]) : zeros(shapes_[i]);
       if (!buffer) return tl::unexpected(std::move(buffer.error()));
       results_[i][at] = *std::move(buffer);
     }
@@ -393,10 +404,7 @@ class CollectiveRun {
 BufferDomain::Leaves BufferDomain::collective(const Instruction& instruction,
                                               std::span<const Array> operands,
                                               const Gathering& gathering) {
-  if (instruction.has_dynamic_shape()) {
-    return tl::unexpected(Stop::unsupported(
-        "dynamic shapes", fmt::format("{} has a dynamic shape", instruction_place(instruction))));
-  }
+  if (instruction.has_dynamic_shape()) return dynamic_collective(instruction, operands, gathering);
   if (context_.has_dynamic && instruction.opcode() != Opcode::kRecv) {
     std::vector<const Shape*> shapes;
     std::vector<const Array*> arrays;
@@ -407,6 +415,87 @@ BufferDomain::Leaves BufferDomain::collective(const Instruction& instruction,
     if (auto stop = misfit(instruction, shapes, arrays)) return tl::unexpected(*std::move(stop));
   }
   return CollectiveRun(mesh_, context_, instruction, operands, gathering).run();
+}
+
+// What only moves values whole moves their sizes with them. Else each group runs the static
+// collective that the sizes of its members' operands, which must be the same, make of it.
+BufferDomain::Leaves BufferDomain::dynamic_collective(const Instruction& instruction,
+                                                      std::span<const Array> operands,
+                                                      const Gathering& gathering) {
+  auto unsupported = [&](std::string_view why) {
+    return tl::unexpected(Stop::unsupported(
+        "dynamic shapes", fmt::format("{}: {}", instruction_place(instruction), why)));
+  };
+  if (context_.pure) return unsupported("it has a dynamic shape");
+  const Opcode opcode = collective_opcode(instruction.opcode());
+  if (opcode == Opcode::kCollectivePermute || opcode == Opcode::kCollectiveBroadcast) {
+    if (instruction.has(attr::permute_slice_sizes)) return unsupported("slices of a dynamic shape");
+    return CollectiveRun(mesh_, context_, instruction, operands, gathering).run();
+  }
+  if (operands.size() != instruction.operand_count()) return unsupported("operands are tuples");
+  std::vector<std::vector<Buffer>> results(leaf_shapes(collective_result_shape(instruction)).size(),
+                                           std::vector<Buffer>(gathering.devices.size()));
+  std::vector<bool> done(static_cast<size_t>(gathering.groups.size()), false);
+  for (int device : gathering.devices) {
+    const int64_t group = gathering.groups.group_of[static_cast<size_t>(device)];
+    if (group < 0) {
+      return tl::unexpected(
+          Stop::invalid(fmt::format("{}: {} is in none of its groups",
+                                    instruction_place(instruction), device_name(mesh_, device))));
+    }
+    if (done[static_cast<size_t>(group)]) continue;
+    done[static_cast<size_t>(group)] = true;
+    if (KernelResult run = run_sized_group(instruction, operands, gathering, group, results); !run)
+      return tl::unexpected(std::move(run.error()));
+  }
+  std::vector<Array> leaves;
+  for (std::vector<Buffer>& values : results) leaves.emplace_back(std::move(values));
+  return leaves;
+}
+
+KernelResult BufferDomain::run_sized_group(const Instruction& instruction,
+                                           std::span<const Array> operands,
+                                           const Gathering& gathering, int64_t group,
+                                           std::vector<std::vector<Buffer>>& results) {
+  std::span<const int64_t> members = gathering.groups.group(group);
+  const std::vector<int> devices(members.begin(), members.end());
+  std::vector<int> positions, position_of(gathering.position_of.size(), -1);
+  for (int device : devices) {
+    position_of[static_cast<size_t>(device)] = static_cast<int>(positions.size());
+    positions.push_back(gathering.position_of[static_cast<size_t>(device)]);
+  }
+  std::vector<Array> own;
+  std::vector<Buffer> first;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    own.push_back(operands[i].select(positions));
+    first.push_back(own[i][0]);
+    for (size_t k = 1; k < devices.size(); ++k) {
+      if (std::ranges::equal(own[i][k].sizes(), first[i].sizes())) continue;
+      return tl::unexpected(
+          Stop{Stop::Kind::kMismatch,
+               fmt::format("{} and {} hand in arrays of different sizes, [{}] and [{}], at {}",
+                           device_name(mesh_, devices[0]), device_name(mesh_, devices[k]),
+                           fmt::join(first[i].sizes(), ","), fmt::join(own[i][k].sizes(), ","),
+                           instruction_place(instruction)),
+               {}});
+    }
+  }
+  auto twin = dynamic_shapes_.collective_twin(instruction, context_, std::move(first),
+                                              static_cast<int64_t>(devices.size()));
+  if (!twin) return tl::unexpected(std::move(twin.error()));
+  auto leaves = CollectiveRun(mesh_, context_, **twin, own,
+                              {devices, gathering.groups, std::move(position_of)})
+                    .run();
+  if (!leaves) return tl::unexpected(std::move(leaves.error()));
+  const std::vector<const Shape*> shapes = leaf_shapes((*twin)->shape());
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    for (size_t k = 0; k < devices.size(); ++k) {
+      auto sized = with_sizes(instruction, context_, (*leaves)[i][k], shapes[i]->dims());
+      if (!sized) return tl::unexpected(std::move(sized.error()));
+      results[i][static_cast<size_t>(positions[k])] = *std::move(sized);
+    }
+  }
+  return {};
 }
 
 }  // namespace minihlo

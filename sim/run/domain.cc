@@ -272,7 +272,7 @@ tl::expected<Array, Stop> BufferDomain::device_ids(const Instruction& instructio
     int64_t id = of_replica ? mesh_.replica(device) : mesh_.partition(device);
     Buffer& buffer = made[id];
     if (!buffer.is_set()) {
-      auto fresh = context_.pool->allocate(sizeof(uint32_t), instruction.name());
+      auto fresh = allocate_for(instruction, context_, sizeof(uint32_t));
       if (!fresh) return tl::unexpected(std::move(fresh.error()));
       auto value = static_cast<uint32_t>(id);
       std::memcpy(fresh->mutable_data(), &value, sizeof(value));
@@ -301,7 +301,7 @@ tl::expected<Array, Stop> BufferDomain::next_random_states(const Instruction& in
     Wide& state = random_states_[static_cast<size_t>(device)];
     Buffer& buffer = made[state];
     if (!buffer.is_set()) {
-      auto fresh = context_.pool->allocate(sizeof(state), instruction.name());
+      auto fresh = allocate_for(instruction, context_, sizeof(state));
       if (!fresh) return tl::unexpected(std::move(fresh.error()));
       const uint64_t words[] = {static_cast<uint64_t>(state), static_cast<uint64_t>(state >> 64)};
       std::memcpy(fresh->mutable_data(), words, sizeof(words));

@@ -78,6 +78,11 @@ class BufferDomain {
   // Instructions with a dynamic shape.
   Leaves apply_dynamic(const Instruction& instruction, std::span<Operand<Array>> operands,
                        std::span<const int> devices);
+  Leaves dynamic_collective(const Instruction& instruction, std::span<const Array> operands,
+                            const Gathering& gathering);
+  KernelResult run_sized_group(const Instruction& instruction, std::span<const Array> operands,
+                               const Gathering& gathering, int64_t group,
+                               std::vector<std::vector<Buffer>>& results);
   // Nothing, unless a value of dynamic size stands where a static shape is.
   std::optional<Stop> misfit(const Instruction& instruction, std::span<const Shape* const> shapes,
                              std::span<const Array* const> arrays) const;

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "ir/row_major.h"
+#include "ir/semantics/collective_forms.h"
 #include "ir/shape_inference.h"
 #include "sim/walk.h"
 
@@ -122,6 +123,37 @@ class DynamicCall {
         twin.written = shapes_.with_dims(to, twin.sizes);
       }
     }
+    return twin;
+  }
+
+  /// What a collective's twin is made of, for a group of `members` devices.
+  tl::expected<Twin, Stop> collective_twin(int64_t members) {
+    Twin twin{collective_opcode(instruction_.opcode()), {}, nullptr, {}, {}};
+    for (size_t i = 0; i < call_.operands.size(); ++i) {
+      twin.operands.push_back(runtime_shape(shapes_, call_.operand_shape(i), call_.operands[i]));
+    }
+    const Shape* to = collective_result_shape(instruction_);
+    const std::vector<const Shape*> bounds = leaf_shapes(to);
+    const size_t first = twin.opcode == Opcode::kRaggedAllToAll ? 1 : 0;
+    std::vector<const Shape*> results;
+    for (size_t i = 0; i < bounds.size() && first + i < twin.operands.size(); ++i) {
+      Dims dims = dims_of(twin.operands[first + i]);
+      const auto axis = instruction_.get(attr::dimensions);
+      if (twin.opcode == Opcode::kAllGather) dims[static_cast<size_t>(axis[0])] *= members;
+      if (twin.opcode == Opcode::kReduceScatter) {
+        int64_t& size = dims[static_cast<size_t>(axis[0])];
+        if (size % members != 0) {
+          return tl::unexpected(
+              invalid(fmt::format("{} elements of dimension {} are not shared out evenly among {} "
+                                  "devices",
+                                  size, axis[0], members)));
+        }
+        size /= members;
+      }
+      results.push_back(shapes_.with_dims(bounds[i], dims));
+    }
+    if (results.size() != bounds.size()) return unsupported("its result has other leaves");
+    twin.written = to->is_tuple() ? shapes_.tuple(results) : results[0];
     return twin;
   }
 
@@ -387,6 +419,59 @@ tl::expected<Instruction*, std::string> DynamicShapes::make_twin(const DynamicTw
   return twins_->entry()->append(twin.opcode, instruction.name(), *shape, parameters, attributes);
 }
 
+tl::expected<Instruction*, std::string> DynamicShapes::twin_of(const DynamicTwin& twin,
+                                                               const Instruction& instruction) {
+  if (!twins_) {
+    Module& module = *instruction.parent()->module();
+    twins_ = std::make_unique<Module>("twins", module.shape_pool());
+    twins_->set_entry(twins_->add_computation("twins"));
+  }
+  std::vector<int64_t> sizes;
+  auto add = [&](const Shape* shape) {
+    for (const Shape* leaf : leaf_shapes(shape)) {
+      sizes.insert(sizes.end(), leaf->dims().begin(), leaf->dims().end());
+    }
+  };
+  for (const Shape* shape : twin.operands) add(shape);
+  if (twin.written) add(twin.written);
+  Instruction*& made = by_sizes_[{&instruction, std::move(sizes)}];
+  if (!made) {
+    auto fresh = make_twin(twin, instruction);
+    if (!fresh) return fresh;
+    made = *fresh;
+  }
+  return made;
+}
+
+tl::expected<Instruction*, Stop> DynamicShapes::collective_twin(const Instruction& instruction,
+                                                                RunContext& context,
+                                                                std::vector<Buffer> operands,
+                                                                int64_t members) {
+  DynamicCall dynamic(instruction, context, std::move(operands));
+  auto twin = dynamic.collective_twin(members);
+  if (!twin) return tl::unexpected(std::move(twin.error()));
+  context.has_dynamic = true;
+  auto made = twin_of(*twin, instruction);
+  if (!made) return dynamic.unsupported(made.error());
+  return *made;
+}
+
+tl::expected<Buffer, Stop> with_sizes(const Instruction& instruction, RunContext& context,
+                                      Buffer buffer, std::span<const int64_t> sizes) {
+  if (std::ranges::equal(buffer.sizes(), sizes)) return buffer;
+  if (buffer.sizes().empty() && !buffer.is_borrowed()) {
+    buffer.set_sizes(sizes);
+    return buffer;
+  }
+  auto copy = allocate_for(instruction, context, buffer.size());
+  if (!copy) return copy;
+  if (buffer.size() > 0) {
+    std::memcpy(copy->mutable_data(), buffer.data(), static_cast<size_t>(buffer.size()));
+  }
+  copy->set_sizes(sizes);
+  return buffer.is_splat() ? copy->as_splat() : *std::move(copy);
+}
+
 tl::expected<std::vector<Buffer>, Stop> DynamicShapes::run(const Instruction& instruction,
                                                            RunContext& context,
                                                            std::vector<Buffer> operands) {
@@ -394,28 +479,12 @@ tl::expected<std::vector<Buffer>, Stop> DynamicShapes::run(const Instruction& in
   if (dynamic.pads_to_static()) return dynamic.padded();
   auto twin = dynamic.twin();
   if (!twin) return tl::unexpected(std::move(twin.error()));
-  Module& module = *instruction.parent()->module();
-  if (!twins_) {
-    twins_ = std::make_unique<Module>("twins", module.shape_pool());
-    twins_->set_entry(twins_->add_computation("twins"));
-  }
-  std::vector<int64_t> sizes;
-  for (const Shape* shape : twin->operands) {
-    sizes.insert(sizes.end(), shape->dims().begin(), shape->dims().end());
-  }
-  if (twin->written && twin->written->is_array()) {
-    sizes.insert(sizes.end(), twin->written->dims().begin(), twin->written->dims().end());
-  }
-  Instruction*& made = by_sizes_[{&instruction, std::move(sizes)}];
-  if (!made) {
-    auto fresh = make_twin(*twin, instruction);
-    if (!fresh) return dynamic.unsupported(fresh.error());
-    made = *fresh;
-  }
-  Kernel kernel = kernel_of(*made);
+  auto made = twin_of(*twin, instruction);
+  if (!made) return dynamic.unsupported(made.error());
+  Kernel kernel = kernel_of(**made);
   if (!kernel) return dynamic.unsupported("it is not supported in a run");
   std::vector<bool> writable(dynamic.call().operands.size(), false);
-  KernelCall call{*made, context, std::move(dynamic.call().operands), std::move(writable), {}, {}};
+  KernelCall call{**made, context, std::move(dynamic.call().operands), std::move(writable), {}, {}};
   if (KernelResult done = kernel(call); !done) return tl::unexpected(std::move(done.error()));
   for (std::vector<Work>& stage : call.stages) {
     if (auto stop = context.workers.run(stage)) return tl::unexpected(*std::move(stop));
@@ -424,7 +493,7 @@ tl::expected<std::vector<Buffer>, Stop> DynamicShapes::run(const Instruction& in
   call.operands.clear();
   context.has_dynamic = true;
   const std::vector<const Shape*> wanted = leaf_shapes(instruction.shape());
-  const std::vector<const Shape*> given = leaf_shapes(made->shape());
+  const std::vector<const Shape*> given = leaf_shapes((*made)->shape());
   if (wanted.size() != given.size()) return dynamic.unsupported("its result has other leaves");
   for (size_t i = 0; i < wanted.size(); ++i) {
     for (int64_t k = 0; k < wanted[i]->rank(); ++k) {
@@ -437,14 +506,12 @@ tl::expected<std::vector<Buffer>, Stop> DynamicShapes::run(const Instruction& in
     // A block that others hold may have other sizes there.
     Buffer& result = call.results[i];
     if (result.reference_count() > 1) {
-      auto copy = context.pool->allocate(result.size(), instruction_place(instruction));
-      if (!copy) return tl::unexpected(std::move(copy.error()));
-      if (result.size() > 0) {
-        std::memcpy(copy->mutable_data(), result.data(), static_cast<size_t>(result.size()));
-      }
-      result = result.is_splat() ? copy->as_splat() : *std::move(copy);
+      auto sized = with_sizes(instruction, context, std::move(result), given[i]->dims());
+      if (!sized) return tl::unexpected(std::move(sized.error()));
+      result = *std::move(sized);
+    } else {
+      result.set_sizes(given[i]->dims());
     }
-    result.set_sizes(given[i]->dims());
   }
   return std::move(call.results);
 }

@@ -35,7 +35,16 @@ class DynamicShapes {
   tl::expected<std::vector<Buffer>, Stop> run(const Instruction& instruction, RunContext& context,
                                               std::vector<Buffer> operands);
 
+  /// The static collective that the operands of one member make of a dynamic one for a group of
+  /// `members` devices, whose operands have the same sizes.
+  tl::expected<Instruction*, Stop> collective_twin(const Instruction& instruction,
+                                                   RunContext& context,
+                                                   std::vector<Buffer> operands, int64_t members);
+
  private:
+  // The twin for these sizes, made once; or why there is none.
+  tl::expected<Instruction*, std::string> twin_of(const DynamicTwin& twin,
+                                                  const Instruction& instruction);
   tl::expected<Instruction*, std::string> make_twin(const DynamicTwin& twin,
                                                     const Instruction& instruction);
 
@@ -45,5 +54,10 @@ class DynamicShapes {
 
 /// The shape of a value of an array shape: static, with the sizes that the buffer has.
 const Shape* runtime_shape(ShapePool& shapes, const Shape* shape, const Buffer& buffer);
+
+/// The elements of a buffer as those of an array of these sizes: the same block, but where others
+/// see it with other sizes.
+tl::expected<Buffer, Stop> with_sizes(const Instruction& instruction, RunContext& context,
+                                      Buffer buffer, std::span<const int64_t> sizes);
 
 }  // namespace minihlo

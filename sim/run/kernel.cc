@@ -14,8 +14,14 @@
 
 namespace minihlo {
 
+tl::expected<Buffer, Stop> allocate_for(const Instruction& instruction, RunContext& context,
+                                        int64_t bytes) {
+  auto buffer = context.pool->allocate(bytes, instruction.name());
+  return buffer ? buffer : context.pool->allocate(bytes, instruction_place(instruction));
+}
+
 tl::expected<Buffer, Stop> KernelCall::allocate(int64_t bytes) {
-  return context.pool->allocate(bytes, instruction_place(instruction));
+  return allocate_for(instruction, context, bytes);
 }
 
 tl::expected<Buffer, Stop> KernelCall::allocate_over(const Shape* shape,

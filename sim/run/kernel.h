@@ -55,6 +55,10 @@ struct RunContext {
 
 using KernelResult = tl::expected<void, Stop>;
 
+/// Memory for what an instruction makes; errors say where the instruction stands.
+tl::expected<Buffer, Stop> allocate_for(const Instruction& instruction, RunContext& context,
+                                        int64_t bytes);
+
 struct KernelCall {
   const Instruction& instruction;
   RunContext& context;

@@ -95,7 +95,7 @@ tl::expected<DeviceVector<Buffer>, Stop> RandomNumbers::draw(const Instruction& 
     const uint64_t time = times_[{&rng, devices[at]}]++;
     const uint64_t key =
         mix(mix(mix(mix(context.seed) ^ static_cast<uint64_t>(devices[at])) ^ place) ^ time);
-    auto buffer = context.pool->allocate(shape->byte_count(), instruction_place(rng));
+    auto buffer = allocate_for(rng, context, shape->byte_count());
     if (!buffer) return tl::unexpected(std::move(buffer.error()));
     bool known = dispatch(shape->element_type(), [&]<class T>(std::type_identity<T>) {
       T probe;

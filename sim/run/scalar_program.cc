@@ -67,7 +67,8 @@ class ScalarCompiler {
     if (program_.steps_.size() == 1 && results->size() == 1 && parameter_count() == 2) {
       const ScalarProgram::Step& step = program_.steps_[0];
       bool straight = step.operands[0] == 0 && step.operands[1] == 1;
-      bool swapped = step.operands[0] == 1 && step.operands[1] == 0 && is_commutative(opcode_);
+      bool swapped = step.operands[0] == 1 && step.operands[1] == 0 &&
+                     is_commutative(opcode_) && !is_complex(program_.result_types_[0]);
       if (step.op.operand_count() == 2 && program_.results_[0] == parameter_count() &&
           program_.constants_.empty() && (straight || swapped)) {
         program_.single_opcode_ = opcode_;

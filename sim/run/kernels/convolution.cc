@@ -61,6 +61,9 @@ struct Plan {
   int64_t term_count() const { return windows.position_count() * depth; }
 };
 
+// Terms of the kernel that are packed together.
+constexpr int64_t kPackedTerms = 8192;
+
 // Some result positions of one group, as many as a tile has rows.
 class Strip {
  public:
@@ -291,19 +294,26 @@ KernelResult convolution_kernel(KernelCall& call) {
   plan.panels = *std::move(memory);
   call.add(panels, plan.term_count() * tile.columns * width,
            [=, elements = operands[1], to = plan.panels, blocks = plan.column_blocks,
-            group_features = plan.group_features](int64_t begin, int64_t end) {
-             const std::vector<int64_t> terms = offsets_of(kernel_depth, 0, count_of(kernel_depth));
-             const auto panel_bytes = static_cast<int64_t>(terms.size()) * tile.columns * width;
+            group_features = plan.group_features,
+            &workers = call.context.workers](int64_t begin, int64_t end) {
+             LateCheck is_late(workers);
+             const int64_t count = count_of(kernel_depth), row_bytes = tile.columns * width;
+             std::vector<int64_t> columns;
              for (int64_t panel = begin; panel < end; ++panel) {
                const int64_t first = panel % blocks * tile.columns;
-               std::vector<int64_t> columns(
-                   static_cast<size_t>(std::min(tile.columns, group_features - first)));
+               columns.resize(static_cast<size_t>(std::min(tile.columns, group_features - first)));
                for (size_t c = 0; c < columns.size(); ++c) {
                  columns[c] =
                      (panel / blocks * group_features + first + static_cast<int64_t>(c)) * kernel_o;
                }
-               pack_elements(width, elements.data() + kernel_base * width, columns, terms,
-                             tile.columns, Buffer(to).mutable_data() + panel * panel_bytes);
+               for (int64_t term = 0; term < count; term += kPackedTerms) {
+                 const std::vector<int64_t> terms =
+                     offsets_of(kernel_depth, term, std::min(kPackedTerms, count - term));
+                 pack_elements(width, elements.data() + kernel_base * width, columns, terms,
+                               tile.columns,
+                               Buffer(to).mutable_data() + (panel * count + term) * row_bytes);
+                 if (is_late(static_cast<int64_t>(terms.size()) * tile.columns)) return;
+               }
              }
            });
   call.next_stage();

@@ -15,14 +15,29 @@ namespace {
 
 using Number = std::complex<double>;
 
+int64_t least_factor(int64_t n) {
+  for (int64_t factor = 2; factor * factor <= n; ++factor) {
+    if (n % factor == 0) return factor;
+  }
+  return n;
+}
+
 // Transforms of one length, by Cooley and Tukey over the prime factors. What is unfinished when
 // time is out has no particular values.
 class Transform {
  public:
-  Transform(int64_t size, bool inverse, Workers& workers)
-      : size_(size), roots_(static_cast<size_t>(size)), is_late_(workers) {
+  /// Numbers of memory that transforms of a length need.
+  static int64_t memory(int64_t size) { return 3 * size + largest_factor(size); }
+
+  Transform(int64_t size, bool inverse, Number* memory, LateCheck& is_late)
+      : size_(size),
+        roots_(memory),
+        in_(memory + size),
+        out_(memory + 2 * size),
+        mixed_(memory + 3 * size),
+        is_late_(is_late) {
     const double sign = inverse ? 1 : -1;
-    for (int64_t k = 0; k < size && !is_late_(16); ++k) {
+    for (int64_t k = 0; k < size && goes_on(16); ++k) {
       // Angles beyond an eighth of a turn lose digits, but no more than one.
       const double angle =
           2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(size);
@@ -30,51 +45,55 @@ class Transform {
       // Quarters of a turn are exact, so that what cancels does.
       constexpr Number kQuarters[] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}};
       if (4 * k % size == 0) root = kQuarters[4 * k / size];
-      roots_[static_cast<size_t>(k)] = {root.real(), sign * root.imag()};
+      roots_[k] = {root.real(), sign * root.imag()};
     }
-    has_given_up_ = workers.is_late();
   }
 
-  /// `values`, `stride` apart, in place.
-  void run(Number* values, int64_t stride) {
-    if (has_given_up_) return;
-    in_.resize(roots_.size());
-    out_.resize(roots_.size());
-    for (int64_t i = 0; i < size_; ++i) in_[static_cast<size_t>(i)] = values[i * stride];
-    step(in_.data(), 1, out_.data(), size_);
-    for (int64_t i = 0; i < size_; ++i) values[i * stride] = out_[static_cast<size_t>(i)];
+  /// `values`, `stride` apart, in place. False when time is out.
+  bool run(Number* values, int64_t stride) {
+    for (int64_t i = 0; i < size_ && goes_on(1); ++i) in_[i] = values[i * stride];
+    step(in_, 1, out_, size_);
+    for (int64_t i = 0; i < size_ && goes_on(1); ++i) values[i * stride] = out_[i];
+    return !has_given_up_;
   }
 
  private:
+  static int64_t largest_factor(int64_t n) {
+    int64_t factor = 1;
+    for (; n > 1; n /= factor) factor = least_factor(n);
+    return factor;
+  }
+
+  bool goes_on(int64_t operations) {
+    has_given_up_ = has_given_up_ || is_late_(operations);
+    return !has_given_up_;
+  }
+
   // out[0..n) = transform of in[0], in[stride], ...; n divides the size.
   void step(const Number* in, int64_t stride, Number* out, int64_t n) {
     if (n == 1) {
       out[0] = in[0];
       return;
     }
-    int64_t factor = 2;
-    while (n % factor != 0) factor = factor * factor > n ? n : factor + 1;
-    const int64_t part = n / factor;
+    const int64_t factor = least_factor(n), part = n / factor;
     for (int64_t f = 0; f < factor && !has_given_up_; ++f) {
       step(in + f * stride, stride * factor, out + f * part, part);
     }
-    std::vector<Number> mixed(static_cast<size_t>(n));
     const int64_t turn = size_ / n;
-    for (int64_t k = 0; k < n && !has_given_up_; ++k) {
-      has_given_up_ = is_late_(factor * 4);
-      Number sum = out[k % part];
-      for (int64_t f = 1; f < factor; ++f) {
-        const int64_t power = k * f % n * turn;
-        sum += out[f * part + k % part] * roots_[static_cast<size_t>(power)];
+    for (int64_t k = 0; k < part; ++k) {
+      for (int64_t f = 0; f < factor; ++f) mixed_[f] = out[f * part + k];
+      for (int64_t j = k; j < n && goes_on(factor * 4); j += part) {
+        Number sum = mixed_[0];
+        for (int64_t f = 1; f < factor; ++f) sum += mixed_[f] * roots_[j * f % n * turn];
+        out[j] = sum;
       }
-      mixed[static_cast<size_t>(k)] = sum;
+      if (has_given_up_) return;
     }
-    std::copy(mixed.begin(), mixed.end(), out);
   }
 
   int64_t size_;
-  std::vector<Number> roots_, in_, out_;
-  LateCheck is_late_;
+  Number *roots_, *in_, *out_, *mixed_;
+  LateCheck& is_late_;
   bool has_given_up_ = false;
 };
 
@@ -87,60 +106,95 @@ struct Plan {
   int64_t rows;                     // of one batch item: the other lengths
 };
 
-void transform_item(const Plan& plan, int64_t item, Workers& workers) {
-  const bool inverse = plan.kind == FftType::kIfft || plan.kind == FftType::kIrfft;
-  const int64_t last = plan.lengths.back();
-  Number* work =
-      reinterpret_cast<Number*>(Buffer(plan.scratch).mutable_data()) + item * plan.rows * last;
-  for (int64_t r = 0; r < plan.rows; ++r) {
-    for (int64_t c = 0; c < last; ++c) {
-      Number value = 0;
-      if (c < plan.in_columns) {
-        value = load_complex(plan.from, plan.operand.data(),
-                             (item * plan.rows + r) * plan.in_columns + c);
-      }
-      work[r * last + c] = value;
-    }
+// The transforms of one batch item: every one along an axis before those along the next. They give
+// up when time is out.
+class Item {
+ public:
+  Item(const Plan& plan, int64_t number, Number* memory, LateCheck& is_late)
+      : plan_(plan),
+        number_(number),
+        last_(plan.lengths.back()),
+        inverse_(plan.kind == FftType::kIfft || plan.kind == FftType::kIrfft),
+        work_(reinterpret_cast<Number*>(Buffer(plan.scratch).mutable_data()) +
+              number * plan.rows * last_),
+        memory_(memory),
+        is_late_(is_late) {}
+
+  void run() {
+    const bool is_done = plan_.kind == FftType::kIrfft
+                             ? load() && along_leading() && mirror() && along_last()
+                             : load() && along_last() && along_leading();
+    if (is_done) store();
   }
-  auto leading = [&] {
-    int64_t stride = last;
-    for (size_t axis = plan.lengths.size() - 1; axis-- > 0;) {
-      const int64_t size = plan.lengths[axis];
-      Transform transform(size, inverse, workers);
-      for (int64_t i = 0; i < plan.rows * last / size; ++i) {
-        transform.run(work + i / stride * stride * size + i % stride, stride);
+
+ private:
+  bool load() {
+    for (int64_t r = 0; r < plan_.rows; ++r) {
+      for (int64_t c = 0; c < last_; ++c) {
+        if (is_late_(4)) return false;
+        Number value = 0;
+        if (c < plan_.in_columns) {
+          value = load_complex(plan_.from, plan_.operand.data(),
+                               (number_ * plan_.rows + r) * plan_.in_columns + c);
+        }
+        work_[r * last_ + c] = value;
+      }
+    }
+    return true;
+  }
+
+  bool along_last() {
+    Transform transform(last_, inverse_, memory_, is_late_);
+    for (int64_t r = 0; r < plan_.rows; ++r) {
+      if (!transform.run(work_ + r * last_, 1)) return false;
+    }
+    return true;
+  }
+
+  bool along_leading() {
+    int64_t stride = last_;
+    for (size_t axis = plan_.lengths.size() - 1; axis-- > 0;) {
+      const int64_t size = plan_.lengths[axis];
+      Transform transform(size, inverse_, memory_, is_late_);
+      for (int64_t i = 0; i < plan_.rows * last_ / size; ++i) {
+        if (!transform.run(work_ + i / stride * stride * size + i % stride, stride)) return false;
       }
       stride *= size;
     }
-  };
-  auto along_last = [&] {
-    Transform transform(last, inverse, workers);
-    for (int64_t r = 0; r < plan.rows; ++r) transform.run(work + r * last, 1);
-  };
-  if (plan.kind == FftType::kIrfft) {
-    // Half of a spectrum whose other half is its mirror image, once the other axes are done. What
-    // is its own image is real: an imaginary part does not count, whatever it is.
-    leading();
-    for (int64_t r = 0; r < plan.rows; ++r) {
-      work[r * last].imag(0);
-      if (last % 2 == 0) work[r * last + last / 2].imag(0);
-      for (int64_t c = plan.in_columns; c < last; ++c) {
-        work[r * last + c] = std::conj(work[r * last + last - c]);
+    return true;
+  }
+
+  // Half of a spectrum whose other half is its mirror image, once the other axes are done. What is
+  // its own image is real: an imaginary part does not count, whatever it is.
+  bool mirror() {
+    for (int64_t r = 0; r < plan_.rows; ++r) {
+      work_[r * last_].imag(0);
+      if (last_ % 2 == 0) work_[r * last_ + last_ / 2].imag(0);
+      for (int64_t c = plan_.in_columns; c < last_; ++c) {
+        if (is_late_(1)) return false;
+        work_[r * last_ + c] = std::conj(work_[r * last_ + last_ - c]);
       }
     }
-    along_last();
-  } else {
-    along_last();
-    leading();
+    return true;
   }
-  const double scale = inverse ? 1 / static_cast<double>(plan.rows * last) : 1;
-  for (int64_t r = 0; r < plan.rows; ++r) {
-    for (int64_t c = 0; c < plan.out_columns; ++c) {
-      store_complex(plan.to, work[r * last + c] * scale, Buffer(plan.result).mutable_data(),
-                    (item * plan.rows + r) * plan.out_columns + c);
+
+  void store() {
+    const double scale = inverse_ ? 1 / static_cast<double>(plan_.rows * last_) : 1;
+    for (int64_t r = 0; r < plan_.rows; ++r) {
+      for (int64_t c = 0; c < plan_.out_columns && !is_late_(4); ++c) {
+        store_complex(plan_.to, work_[r * last_ + c] * scale, Buffer(plan_.result).mutable_data(),
+                      (number_ * plan_.rows + r) * plan_.out_columns + c);
+      }
     }
   }
-}
+
+  const Plan& plan_;
+  const int64_t number_, last_;
+  const bool inverse_;
+  Number* work_;    // of the item
+  Number* memory_;  // for its transforms
+  LateCheck& is_late_;
+};
 
 }  // namespace
 
@@ -183,11 +237,19 @@ KernelResult fft_kernel(KernelCall& call) {
   auto scratch = call.allocate(bytes);
   if (!scratch) return tl::unexpected(std::move(scratch.error()));
   plan.scratch = *std::move(scratch);
+  int64_t memory = 0;
+  for (int64_t length : plan.lengths) memory = std::max(memory, Transform::memory(length));
   const int64_t cost = plan.rows * plan.lengths.back() * 64;
-  Workers& workers = call.context.workers;
-  call.add(items, cost, [plan = std::move(plan), &workers](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) transform_item(plan, i, workers);
-  });
+  call.add(items, cost,
+           [plan = std::move(plan), memory, &instruction = call.instruction,
+            &context = call.context](int64_t begin, int64_t end) {
+             auto numbers = allocate_for(instruction, context, memory * int64_t{sizeof(Number)});
+             if (!numbers) return context.workers.fail(std::move(numbers.error()));
+             LateCheck is_late(context.workers);
+             for (int64_t i = begin; i < end; ++i) {
+               Item(plan, i, reinterpret_cast<Number*>(numbers->mutable_data()), is_late).run();
+             }
+           });
   return {};
 }
 

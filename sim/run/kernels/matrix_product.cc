@@ -70,7 +70,7 @@ struct Plan {
 
 class Unit {
  public:
-  Unit(const Plan& plan, int64_t number) : plan_(plan) {
+  Unit(const Plan& plan, int64_t number) : plan_(plan), is_late_(*plan.workers) {
     const int64_t group = number / (plan.row_blocks * plan.column_blocks);
     const int64_t first_row = number / plan.column_blocks % plan.row_blocks * plan.row_block;
     const int64_t first_column = number % plan.column_blocks * plan.column_block;
@@ -123,11 +123,12 @@ class Unit {
                      strips + s * strip_bytes + left_bytes, panel.data, panel.stride, done + k > 0,
                      sums + (p * strips_ + s) * tile_bytes);
           }
+          const auto terms = static_cast<int64_t>(depth.size());
+          if (is_late_(rows_ * tile.columns * terms)) return;
         }
         k += step;
       } while (k < count);
       done += count;
-      if (plan_.workers->is_late()) return;
     } while (done < plan_.depth);
     for (int64_t p = 0; p < panels_; ++p) {
       for (int64_t s = 0; s < strips_; ++s) store(s, p, sums + (p * strips_ + s) * tile_bytes);
@@ -249,6 +250,7 @@ class Unit {
   }
 
   const Plan& plan_;
+  LateCheck is_late_;
   int64_t rows_, columns_, strips_, panels_;
   bool is_once_;         // there is one strip: the right matrix is read once
   bool has_right_rows_;  // and its columns lie side by side

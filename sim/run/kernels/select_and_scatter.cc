@@ -22,7 +22,7 @@ struct Plan {
 
 // Which element each source position chooses: the first in its window, until select(chosen, next)
 // is false. -1 where the window has none.
-void choose(const Plan& plan, int64_t begin, int64_t end) {
+void choose(const Plan& plan, int64_t begin, int64_t end, LateCheck& is_late) {
   const size_t rank = plan.windows.rank();
   const auto width = static_cast<size_t>(plan.width);
   const auto count = static_cast<size_t>(end - begin);
@@ -36,6 +36,7 @@ void choose(const Plan& plan, int64_t begin, int64_t end) {
   std::vector<size_t> meeting;
   std::vector<int64_t> elements;
   for (int64_t p = 0; p < plan.windows.position_count(); ++p) {
+    if (is_late(end - begin)) return;
     plan.windows.position_index(p, position.data());
     meeting.clear();
     elements.clear();
@@ -122,9 +123,10 @@ KernelResult select_and_scatter_kernel(KernelCall& call) {
             info(source_shape->element_type()).bytes};
   const int64_t positions = std::min(plan.windows.position_count(), int64_t{1} << 32);
   call.add((sources + kBlock - 1) / kBlock, positions * kBlock * 16,
-           [plan, sources](int64_t begin, int64_t end) {
+           [plan, sources, &workers = call.context.workers](int64_t begin, int64_t end) {
+             LateCheck is_late(workers);
              for (int64_t i = begin; i < end; ++i) {
-               choose(plan, i * kBlock, std::min(sources, (i + 1) * kBlock));
+               choose(plan, i * kBlock, std::min(sources, (i + 1) * kBlock), is_late);
              }
            });
   call.next_stage();
