@@ -59,6 +59,9 @@ class DynamicCall {
     if (opcode == Opcode::kDot) {
       if (auto stop = cut_for_dot(twin)) return tl::unexpected(*std::move(stop));
     }
+    if (opcode == Opcode::kDynamicUpdateSlice) {
+      if (auto stop = cut_update(twin)) return tl::unexpected(*std::move(stop));
+    }
     const Shape* to = instruction_.shape();
     switch (opcode) {
       case Opcode::kSetDimensionSize:
@@ -270,6 +273,24 @@ class DynamicCall {
       if (auto stop = cut(twin, i, dims[i])) return stop;
     }
     return std::nullopt;
+  }
+
+  // The update starts where it would in an array that fills its bounds; what of it comes to lie
+  // beyond the sizes is left out.
+  std::optional<Stop> cut_update(Twin& twin) {
+    const Shape *bounds = call_.operand_shape(0), *update = call_.operand_shape(1);
+    Dims dims = dims_of(twin.operands[1]);
+    const bool is_vector = call_.operands.size() == 3 && !call_.operand_shape(2)->is_scalar();
+    for (size_t i = 0; i < dims.size(); ++i) {
+      const size_t at = is_vector ? 2 : 2 + i;
+      const int64_t given = integer_at(call_.operands[at], call_.operand_shape(at)->element_type(),
+                                       is_vector ? static_cast<int64_t>(i) : 0);
+      const int64_t last = bounds->dims()[i] - update->dims()[i];
+      const int64_t start = std::clamp<int64_t>(given, 0, std::max<int64_t>(0, last));
+      const int64_t left = std::max<int64_t>(0, twin.operands[0]->dims()[i] - start);
+      dims[i] = std::min(dims[i], left);
+    }
+    return cut(twin, 1, dims);
   }
 
   // The scalars from operand `first` on.
