@@ -79,7 +79,7 @@ std::optional<Ref> clamp(const Definition& d) {
 std::optional<Ref> compare(const Definition& d) {
   using enum ComparisonDirection;
   const bool is_total = find(d.what.attributes, attr::comparison_type).has_value();
-  const bool is_ordered = is_total || !is_float(d.type());
+  const bool is_ordered = is_total || (!is_float(d.type()) && !is_complex(d.type()));
   const Ref a = d.x[0], b = d.x[1];
   auto by = [&](ComparisonDirection direction, Ref left, Ref right) {
     return d.make.apply(d.functions.compare(direction, is_total, d.type()), {left, right});
