@@ -1,5 +1,7 @@
-// sort: a stable merge sort with any comparator. Merges run side by side, so that the comparator
-// sees many pairs at a time.
+// sort: a stable merge sort with any comparator, which asks as std::stable_sort of GNU's library
+// does, and so XLA's CPU backend: what a comparator that is no order gives (less than, with NaN) is
+// the same. Runs are sorted and merged side by side, so that the comparator sees many pairs at a
+// time.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -11,7 +13,7 @@
 namespace minihlo {
 namespace {
 
-constexpr size_t kBatch = 1024;  // merges that run side by side
+constexpr size_t kBatch = 1024;  // runs that are sorted or merged side by side
 
 struct Plan {
   const ScalarProgram* before;
@@ -22,11 +24,64 @@ struct Plan {
   Buffer orders;   // for each row two lists of `size` element numbers
 };
 
-// Two neighbouring runs on their way into one.
+constexpr int64_t kRun = 7;  // elements that are sorted by insertion
+
+// Two neighbouring runs on their way into one, from the front or from the back.
 struct Merge {
   const int64_t *left, *left_end, *right, *right_end;
-  int64_t* out;
+  int64_t* out;  // where the next one goes, or behind it
   int64_t base;  // of the row's first element
+  bool backwards;
+
+  bool is_done() const { return left == left_end || right == right_end; }
+  /// The pair that is compared next.
+  int64_t first() const { return backwards ? right_end[-1] : *right; }
+  int64_t second() const { return backwards ? left_end[-1] : *left; }
+  void take(bool is_before) {
+    if (backwards) {
+      *--out = is_before ? *--left_end : *--right_end;
+    } else {
+      *out++ = is_before ? *right++ : *left++;
+    }
+  }
+  void take_rest() {
+    if (backwards) out -= (left_end - left) + (right_end - right);
+    std::copy(right, right_end, std::copy(left, left_end, out));
+  }
+};
+
+// A few elements that are sorted in place: each goes in front of all where it is before the first
+// one, else to where none in front of it comes behind it.
+struct Insertion {
+  int64_t* run;
+  int64_t size, base;
+  int64_t next = 1;   // the element that is placed
+  int64_t place = 0;  // where it is held against: the first one, or the one in front of `place`
+  int64_t element = 0;
+
+  bool is_done() const { return next >= size; }
+  int64_t first() const { return place == 0 ? run[next] : element; }
+  int64_t second() const { return place == 0 ? run[0] : run[place - 1]; }
+  void take(bool is_before) {
+    if (place == 0) {
+      element = run[next];
+      if (is_before) {
+        std::copy_backward(run, run + next, run + next + 1);
+        run[0] = element;
+        ++next;
+      } else {
+        place = next;
+      }
+    } else if (is_before) {
+      run[place] = run[place - 1];
+      --place;
+    } else {
+      run[place] = element;
+      place = 0;
+      ++next;
+    }
+  }
+  void take_rest() {}
 };
 
 class RowSorter {
@@ -43,23 +98,32 @@ class RowSorter {
   }
 
   void sort(int64_t begin, int64_t end) {
-    const int64_t n = plan_.size;
-    for (int64_t row = begin; row < end; ++row) std::iota(order(row, 0), order(row, 0) + n, 0);
+    const int64_t n = plan_.size, half = (n + 1) / 2;
+    for (int64_t row = begin; row < end; ++row) {
+      std::iota(order(row, 0), order(row, 0) + n, 0);
+      for (int64_t at = 0; at < n;) {
+        const int64_t size = std::min(kRun, (at < half ? half : n) - at);
+        add(insertions_, {order(row, 0) + at, size, base(row)});
+        at += size;
+      }
+    }
+    work_off(insertions_);
+    // Orders that are unfinished may hold anything, so that nothing may be looked up by them.
     int from = 0;
-    for (int64_t run = 1; run < n; run *= 2, from = 1 - from) {
+    for (int64_t run = kRun; run < half; run *= 2, from = 1 - from) {
       if (workers_.is_late()) return;
       for (int64_t row = begin; row < end; ++row) {
-        const int64_t* source = order(row, from);
-        for (int64_t at = 0; at < n; at += 2 * run) {
-          const int64_t *left = source + at, *right = source + std::min(n, at + run);
-          merges_.push_back({left, right, right, source + std::min(n, at + 2 * run),
-                             order(row, 1 - from) + at, base(row)});
-          if (merges_.size() == kBatch) run_merges();
-        }
+        merge_runs(row, from, 0, half, run);
+        merge_runs(row, from, half, n, run);
       }
-      run_merges();
+      work_off(merges_);
     }
-    // Orders that are unfinished may hold anything.
+    if (workers_.is_late()) return;
+    if (n > 1) {
+      for (int64_t row = begin; row < end; ++row) merge(row, from, 0, half, n, half > n - half);
+      work_off(merges_);
+      from = 1 - from;
+    }
     if (workers_.is_late()) return;
     for (int64_t row = begin; row < end; ++row) place(row, order(row, from));
   }
@@ -74,38 +138,53 @@ class RowSorter {
     return row / plan_.stride * plan_.stride * plan_.size + row % plan_.stride;
   }
 
-  void run_merges() {
+  void merge_runs(int64_t row, int from, int64_t begin, int64_t end, int64_t run) {
+    for (int64_t at = begin; at < end; at += 2 * run) {
+      merge(row, from, at, std::min(end, at + run), std::min(end, at + 2 * run), false);
+    }
+  }
+  void merge(int64_t row, int from, int64_t begin, int64_t middle, int64_t end, bool backwards) {
+    const int64_t* source = order(row, from);
+    add(merges_, {source + begin, source + middle, source + middle, source + end,
+                  order(row, 1 - from) + (backwards ? end : begin), base(row), backwards});
+  }
+
+  template <class Task>
+  void add(std::vector<Task>& tasks, const Task& task) {
+    tasks.push_back(task);
+    if (tasks.size() == kBatch) work_off(tasks);
+  }
+
+  // Does the tasks, a comparison of each at a time.
+  template <class Task>
+  void work_off(std::vector<Task>& tasks) {
     for (;;) {
-      std::erase_if(merges_, [](Merge& merge) {
-        if (merge.left != merge.left_end && merge.right != merge.right_end) return false;
-        merge.out = std::copy(merge.left, merge.left_end, merge.out);
-        std::copy(merge.right, merge.right_end, merge.out);
+      std::erase_if(tasks, [](Task& task) {
+        if (!task.is_done()) return false;
+        task.take_rest();
         return true;
       });
-      if (merges_.empty()) return;
-      if (is_late_(static_cast<int64_t>(merges_.size() * 16))) return merges_.clear();
+      if (tasks.empty()) return;
+      if (is_late_(static_cast<int64_t>(tasks.size() * 16))) return tasks.clear();
       for (size_t k = 0; k < plan_.arrays.size(); ++k) {
         const int64_t width = plan_.widths[k];
         const std::byte* from = plan_.arrays[k].data();
-        for (size_t i = 0; i < merges_.size(); ++i) {
-          const Merge& merge = merges_[i];
+        for (size_t i = 0; i < tasks.size(); ++i) {
+          const Task& task = tasks[i];
           auto at = [&](int64_t element) {
-            return from + (merge.base + element * plan_.stride) * width;
+            return from + (task.base + element * plan_.stride) * width;
           };
-          std::memcpy(gathered_[2 * k].data() + i * static_cast<size_t>(width), at(*merge.right),
+          std::memcpy(gathered_[2 * k].data() + i * static_cast<size_t>(width), at(task.first()),
                       static_cast<size_t>(width));
-          std::memcpy(gathered_[2 * k + 1].data() + i * static_cast<size_t>(width), at(*merge.left),
-                      static_cast<size_t>(width));
+          std::memcpy(gathered_[2 * k + 1].data() + i * static_cast<size_t>(width),
+                      at(task.second()), static_cast<size_t>(width));
         }
       }
-      // The right one goes first only where it must: equal elements keep their order.
+      // The later one goes first only where it must: equal elements keep their order.
       std::byte* result = keep_.data();
-      plan_.before->run(static_cast<int64_t>(merges_.size()), parameters_.data(), steps_.data(),
+      plan_.before->run(static_cast<int64_t>(tasks.size()), parameters_.data(), steps_.data(),
                         &result);
-      for (size_t i = 0; i < merges_.size(); ++i) {
-        Merge& merge = merges_[i];
-        *merge.out++ = keep_[i] != std::byte{0} ? *merge.right++ : *merge.left++;
-      }
+      for (size_t i = 0; i < tasks.size(); ++i) tasks[i].take(keep_[i] != std::byte{0});
     }
   }
 
@@ -130,6 +209,7 @@ class RowSorter {
   std::vector<int64_t> steps_;
   std::vector<std::byte> keep_;
   std::vector<Merge> merges_;
+  std::vector<Insertion> insertions_;
 };
 
 }  // namespace
