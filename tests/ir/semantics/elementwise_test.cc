@@ -395,7 +395,7 @@ TEST_CASE("what an opcode does not take is refused by name") {
   CHECK(refusal(Opcode::kAbs, {U8}, U8) == "abs does not take u8");
   CHECK(refusal(Opcode::kAnd, {ElementType::BF16, ElementType::BF16}, ElementType::BF16) ==
         "and does not take bf16");
-  CHECK(refusal(Opcode::kMaximum, {C64, C64}, C64) == "maximum does not take c64");
+  CHECK(refusal(Opcode::kFloor, {C64}, C64) == "floor does not take c64");
   CHECK(refusal(Opcode::kAdd, {F32, S32}, F32) == "add takes operands of one type, not f32, s32");
   CHECK(refusal(Opcode::kAdd, {F32}, F32) == "add takes 2 operands, not 1");
   CHECK(refusal(Opcode::kAdd, {F32, F32}, F64) == "add of f32 gives f32, not f64");
@@ -404,7 +404,8 @@ TEST_CASE("what an opcode does not take is refused by name") {
   CHECK(refusal(Opcode::kReducePrecision, {F32}, F32, fields(0, 3)) ==
         "reduce-precision needs exponent_bits of at least 1");
   CHECK(refusal(Opcode::kCompare, {C64, C64}, PRED,
-                {make_attribute(attr::direction, ComparisonDirection::kLt)}) ==
+                {make_attribute(attr::direction, ComparisonDirection::kLt),
+                 make_attribute(attr::comparison_type, ComparisonType::kTotalOrder)}) ==
         "compare does not take c64");
 }
 

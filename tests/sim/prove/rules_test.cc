@@ -215,10 +215,11 @@ class RandomTerms {
         break;
       case Opcode::kConvert:
       case Opcode::kBitcastConvert:
-        result = static_cast<ElementType>(random_() % kElementTypeCount);
+        do {
+          result = static_cast<ElementType>(random_() % kElementTypeCount);
+        } while (opcode == Opcode::kBitcastConvert && info(type).bits != info(result).bits);
         if (opcode == Opcode::kBitcastConvert &&
-            (info(type).bits != info(result).bits || info(type).bits < 8 ||
-             type == ElementType::PRED || result == ElementType::PRED ||
+            (info(type).bits < 8 || type == ElementType::PRED || result == ElementType::PRED ||
              (!keep_nan_bits_ && !is_integer(type)))) {
           return;
         }
