@@ -403,10 +403,6 @@ TEST_CASE("what an opcode does not take is refused by name") {
   CHECK(refusal(Opcode::kReshape, {F32}, F32) == "reshape is not elementwise");
   CHECK(refusal(Opcode::kReducePrecision, {F32}, F32, fields(0, 3)) ==
         "reduce-precision needs exponent_bits of at least 1");
-  CHECK(refusal(Opcode::kCompare, {C64, C64}, PRED,
-                {make_attribute(attr::direction, ComparisonDirection::kLt),
-                 make_attribute(attr::comparison_type, ComparisonType::kTotalOrder)}) ==
-        "compare does not take c64");
 }
 
 TEST_CASE("every elementwise opcode has kernels for some type") {
