@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "ir/module_reader.h"
+#include "ir/text/text_size.h"
 #include "tools/error_output.h"
 
 namespace minihlo {
@@ -33,6 +34,14 @@ std::unique_ptr<Module> load_module(const std::string& path, const ParseOptions&
   ModuleFile file = read_module(path, options);
   print_findings(file);
   return std::move(file.module);
+}
+
+bool can_be_written(const Module& module) {
+  constexpr int64_t kMostCharacters = int64_t{1} << 30;
+  if (shape_characters(module) <= kMostCharacters) return true;
+  print_error("the shapes of the module's instructions take more than 1 GiB when they are written",
+              "too-large");
+  return false;
 }
 
 bool write_output(const std::string& path, std::string_view text) {

@@ -30,6 +30,10 @@ void print_findings(const ModuleFile& file);
 /// module.
 std::unique_ptr<Module> load_module(const std::string& path, const ParseOptions& options = {});
 
+/// Whether memory holds the text of a module, as far as its shapes tell: at most 1 GiB of them.
+/// Reports and returns false where it does not.
+bool can_be_written(const Module& module);
+
 /// Writes `text` to a file, or to standard output for `-`. Reports what goes wrong and returns
 /// false.
 bool write_output(const std::string& path, std::string_view text);

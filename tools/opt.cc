@@ -122,7 +122,8 @@ class Opt : public Command {
     }
     if (dump_failed_) return ExitCode::kInvalid;
     if (!json_ || !output_.empty()) {
-      if (!write_output(output_.empty() ? "-" : output_, print_text(*module))) {
+      if (!can_be_written(*module) ||
+          !write_output(output_.empty() ? "-" : output_, print_text(*module))) {
         return ExitCode::kInvalid;
       }
     }

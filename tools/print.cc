@@ -68,7 +68,7 @@ class Print : public Command {
 
   ExitCode run() override {
     std::unique_ptr<Module> module = load_module(file_);
-    if (!module || !settle_options()) return ExitCode::kInvalid;
+    if (!module || !settle_options() || !can_be_written(*module)) return ExitCode::kInvalid;
     if (format_ == "proto" || format_ == "pbtxt") return print_message(*module);
     std::string text;
     std::string wrong;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <random>
 
+#include "ir/text/text_size.h"
 #include "tests/ir/text/text_testing.h"
 
 namespace minihlo {
@@ -163,6 +164,22 @@ TEST_CASE("a few lines make no shape that has no end, and no long lists") {
   Parsed far(module_with("a = f32[] parameter(0)\nb = f32[] parameter(60000)"));
   REQUIRE(far.module);
   CHECK(far.module->entry()->parameters().size() == 1);
+}
+
+TEST_CASE("how much shapes take in text is told without writing them") {
+  std::string text = "ENTRY e {\n  t0 = f32[] parameter(0)\n";
+  for (int i = 1; i <= 17; ++i) text += fmt::format("  t{0} = tuple(t{1}, t{1})\n", i, i - 1);
+  for (int i = 0; i < 3; ++i) text += fmt::format("  v{} = tuple(t17)\n", i);
+  Parsed parsed(text + "}\n");
+  REQUIRE(parsed.module);
+  // 2^n arrays and 2^n - 1 pairs; t0 to t17, and t17 three times more.
+  int64_t expected = 0;
+  for (int n = 0; n <= 17; ++n) expected += (5 << n) + 2 * ((1 << n) - 1);
+  expected += 3 * (2 + (5 << 17) + 2 * ((1 << 17) - 1));
+  CHECK(shape_characters(*parsed.module) == expected);
+  PrintOptions options;
+  options.layouts = false;
+  CHECK(static_cast<int64_t>(print_text(*parsed.module, options).size()) > expected);
 }
 
 TEST_CASE("binary noise") {
