@@ -315,10 +315,20 @@ bool TextParser::parse_tuple_index(Instruction*& operand) {
         "invalid-operand", hash.location(),
         fmt::format("'{}' has no element {}: it is {}", operand->name(), index, to_string(tuple)));
   }
-  std::string name = fmt::format("{}.anon", to_string(Opcode::kGetTupleElement));
-  operand = make_anonymous(Opcode::kGetTupleElement, hash, arena().copy_string(name),
-                           tuple->element(index), std::array{operand},
-                           std::array{make_attribute(attr::index, index)});
+  Instruction*& shared = tuple_elements_[{operand, index}];
+  if (!shared) {
+    // A name that is very long is not written once more for every element.
+    constexpr size_t kLongName = 1000;
+    std::string name(to_string(Opcode::kGetTupleElement));
+    if (operand->name().size() <= kLongName) name = fmt::format("{}_{}", operand->name(), index);
+    // No operand can be meant by that name.
+    const std::string_view kept = arena().copy_string(name);
+    instruction_names_.add(kept);
+    shared = scope().computation->append(
+        Opcode::kGetTupleElement, kept, tuple->element(index), std::array{operand},
+        std::array{make_attribute(attr::index, index)}, hash.location());
+  }
+  operand = shared;
   return true;
 }
 

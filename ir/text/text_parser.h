@@ -20,6 +20,7 @@
 #include <tsl/robin_map.h>
 #include <tsl/robin_set.h>
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -96,6 +97,7 @@ class TextParser {
   bool parse_operands(Draft& draft, std::vector<Instruction*>& operands);
   bool parse_operand(std::vector<Instruction*>& operands);
   bool parse_nested_operand(const Shape* shape, Instruction*& operand);
+  /// Replaces an operand by the element that stands behind it, %t#0, which all that name it share.
   bool parse_tuple_index(Instruction*& operand);
   bool parse_value_operand(Draft& draft, std::vector<Attribute>& attributes);
   bool parse_parameter_number(std::vector<Attribute>& attributes);
@@ -323,6 +325,7 @@ class TextParser {
   std::vector<std::string_view> broken_names_;                     // whose definitions had errors
   std::vector<Computation*> finished_;                             // in the order of their ends
   tsl::robin_map<const Instruction*, Instruction*> async_starts_;  // of updates
+  std::map<std::pair<const Instruction*, int64_t>, Instruction*> tuple_elements_;  // of %t#0
   bool bare_ = false;
   size_t noted_string_ = 0;           // the last long string that a note tells of
   Diagnostic* last_error_ = nullptr;  // until the next one is made

@@ -131,11 +131,11 @@ TEST_CASE("operands") {
 
 ENTRY %e (a: (f32[2], (s32[], f32[2]))) -> f32[2] {
   %a = (f32[2]{0}, (s32[], f32[2]{0})) parameter(0)
-  %get-tuple-element.anon = f32[2]{0} get-tuple-element(%a), index=0
-  %negate.anon = f32[2]{0} negate(%get-tuple-element.anon)
-  %get-tuple-element.anon.1 = (s32[], f32[2]{0}) get-tuple-element(%a), index=1
-  %get-tuple-element.anon.2 = f32[2]{0} get-tuple-element(%get-tuple-element.anon.1), index=1
-  ROOT %r = f32[2]{0} add(%negate.anon, %get-tuple-element.anon.2)
+  %a_0 = f32[2]{0} get-tuple-element(%a), index=0
+  %negate.anon = f32[2]{0} negate(%a_0)
+  %a_1 = (s32[], f32[2]{0}) get-tuple-element(%a), index=1
+  %a_1_1 = f32[2]{0} get-tuple-element(%a_1), index=1
+  ROOT %r = f32[2]{0} add(%negate.anon, %a_1_1)
 }
 
 )");
