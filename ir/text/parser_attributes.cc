@@ -424,7 +424,12 @@ bool TextParser::parse_computation_value(Computation*& computation) {
   }
   Token name;
   if (!expect_name("the name of a computation, or its body", name)) return false;
-  const auto* found = computations_.find(name.text);
+  // Most often they are called in the order in which they stand.
+  const auto all = computations_.begin();
+  const auto* found = next_called_ < computations_.size()
+                          ? &all[static_cast<std::ptrdiff_t>(next_called_)]
+                          : nullptr;
+  if (!found || !same_text(found->text, name.text)) found = computations_.find(name.text);
   if (!found) {
     fail("undefined-computation", name.location(),
          fmt::format("no computation '{}' stands before this one", name.text));
@@ -433,6 +438,7 @@ bool TextParser::parse_computation_value(Computation*& computation) {
     note_suggestion(name.text, known);
     return false;
   }
+  next_called_ = static_cast<size_t>(found - &*all) + 1;
   computation = found->value;
   return computation != nullptr;
 }

@@ -319,6 +319,7 @@ class TextParser {
   int depth_ = 0;
 
   TextMap<Computation*> computations_;          // null: had an error
+  size_t next_called_ = 0;                      // of those, the one behind the last that was called
   std::vector<std::unique_ptr<Scope>> scopes_;  // those that are open, then some to use again
   size_t open_scopes_ = 0;
   NameClashes instruction_names_;                                  // of all that were made
