@@ -54,6 +54,8 @@ class Equiv : public Command {
     arguments.option("--replicas", "R", replicas_, "replicas, if not the headers'", 1);
     arguments.option("--partitions", "P", partitions_, "partitions, if not the headers'", 1);
     arguments.flag("--bits", options_.bits, "differences by rounding refute, too");
+    arguments.flag("--allow-rounding", allow_rounding_,
+                   "exit code 0 also where modules are proved up to rounding");
     arguments.flag("--self-check", self_check_, "first compare each module with itself");
     arguments.option("--tests", "K", tests_, "random runs where there is no proof (default: 20)",
                      0);
@@ -116,6 +118,7 @@ class Equiv : public Command {
     } else if (!write_output("-", equivalence_text(result, options_.mesh))) {
       return ExitCode::kInvalid;
     }
+    if (allow_rounding_ && result.verdict == Verdict::kProvedUpToRounding) return ExitCode::kOk;
     return static_cast<ExitCode>(prove::exit_code(result.verdict));
   }
 
@@ -183,7 +186,7 @@ class Equiv : public Command {
   int64_t replicas_ = 0, partitions_ = 0;
   int64_t tests_ = 20;
   double timeout_ = 0;
-  bool self_check_ = false, json_ = false, verbose_ = false;
+  bool self_check_ = false, allow_rounding_ = false, json_ = false, verbose_ = false;
   prove::EquivalenceOptions options_;
 };
 

@@ -80,7 +80,8 @@ Json counterexample_json(const Counterexample& found, const Mesh& mesh) {
 
 std::string equivalence_text(const EquivalenceResult& result, const Mesh& mesh) {
   std::string out = fmt::format("{}: {}\n", to_string(result.verdict), result.reason);
-  if (result.verdict == prove::Verdict::kProved) {
+  if (result.verdict == prove::Verdict::kProved ||
+      result.verdict == prove::Verdict::kProvedUpToRounding) {
     out += fmt::format("  {} outputs on {} replica{} x {} partition{}, {} terms\n", result.outputs,
                        mesh.replicas, mesh.replicas == 1 ? "" : "s", mesh.partitions,
                        mesh.partitions == 1 ? "" : "s", result.terms);
@@ -104,6 +105,7 @@ Json equivalence_json(const EquivalenceResult& result, const Mesh& mesh) {
   json.set("tests", result.tests);
   json.set("assumptions", list(result.assumptions));
   json.set("rules", list(result.rules));
+  if (!result.relaxations.empty()) json.set("relaxations", list(result.relaxations));
   if (!result.unsupported.empty()) json.set("unsupported", result.unsupported);
   if (result.counterexample) {
     json.set("counterexample", counterexample_json(*result.counterexample, mesh));

@@ -1,5 +1,4 @@
 // Functions in words of others: fewer functions are left for identities to know.
-#include "ir/semantics/reducers.h"
 #include "sim/prove/constants.h"
 #include "sim/prove/rules.h"
 #include "sim/prove/types.h"
@@ -135,6 +134,11 @@ std::optional<Ref> Rules::defined(uint32_t function, std::span<const Ref> argume
   const Signature& what = functions_[function];
   if (!what.opcode || !what.op) return std::nullopt;
   const ElementType type = what.operand_types.back();
+  if (what.kind == Signature::Kind::kPointwise && is_float(type) && what.result_type == type &&
+      is_in_any_order(*what.opcode, type)) {
+    return make.apply(functions_.exact_fold(*what.opcode, type),
+                      {arguments.begin(), arguments.end()});
+  }
   if (what.kind == Signature::Kind::kFold) {
     // Of truth values there are fewer folds than opcodes.
     const Opcode canonical = on_truths(*what.opcode);

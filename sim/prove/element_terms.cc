@@ -23,7 +23,7 @@ int64_t size_along(const Shape* shape, std::span<const int64_t> dims) {
   return size;
 }
 
-bool is_exact_dot(const Signature& signature) {
+bool is_integer_dot(const Signature& signature) {
   const Instruction* dot = signature.instruction;
   if (!dot || dot->opcode() != Opcode::kDot || dot->operand_count() != 2) return false;
   return is_integer(dot->shape()->element_type()) &&
@@ -242,7 +242,7 @@ uint32_t ElementTerms::combined(const Element& wanted, Key key) {
       return static_cast<uint32_t>(
           normal(rules_.functions().exact_fold(*signature.folds, node.type), std::move(refs)));
     }
-    if (!is_exact_dot(signature)) return intern(std::move(key));
+    if (!is_integer_dot(signature)) return intern(std::move(key));
     const Instruction& dot = *signature.instruction;
     std::vector<Ref> products;
     for (size_t i = 0; i < refs.size(); i += 2) {

@@ -3,10 +3,12 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "ir/semantics/wrapped_collectives.h"
 #include "sim/prove/element_terms.h"
 #include "sim/prove/module_terms.h"
+#include "sim/prove/precision.h"
 #include "sim/prove/refute.h"
 
 namespace minihlo::prove {
@@ -33,7 +35,8 @@ class Equivalence {
       : before_(before),
         after_(after),
         options_(options),
-        rules_(terms_, observes_nan_bits(before) || observes_nan_bits(after)),
+        sees_nan_bits_(observes_nan_bits(before) || observes_nan_bits(after)),
+        rules_(terms_, {sees_nan_bits_, true}),
         refuter_(before, after, options, terms_, evaluator_) {}
 
   EquivalenceResult run() {
@@ -50,13 +53,8 @@ class Equivalence {
     if (attempt == Attempt::kEqual) {
       result_.verdict = Verdict::kProved;
       result_.reason = "each output element is the same term over the inputs in both modules";
-      result_.rules.insert(rules_.used().begin(), rules_.used().end());
-      if (rules_.used().contains("loop-induction"))
-        result_.assumptions.push_back("every loop ends");
-      std::set<std::string> assumptions = before_terms_->assumptions;
-      assumptions.merge(after_terms_->assumptions);
-      result_.assumptions.insert(result_.assumptions.end(), assumptions.begin(), assumptions.end());
-    } else if (attempt != Attempt::kDecided) {
+      keep_rules(rules_, *before_terms_, *after_terms_);
+    } else if (attempt != Attempt::kDecided && !equal_but_for_rounding()) {
       refute();
     }
     result_.terms = static_cast<int64_t>(terms_.node_count());
@@ -113,7 +111,7 @@ class Equivalence {
     has_loops_ = both[0]->has_loop_terms || both[1]->has_loop_terms;
     before_terms_ = std::move(both[0]);
     after_terms_ = std::move(both[1]);
-    comparison_ = compare_outputs();
+    comparison_ = compare_outputs(terms_, rules_, *before_terms_, *after_terms_);
     return comparison_.equal ? Attempt::kEqual : Attempt::kUnequal;
   }
 
@@ -157,23 +155,63 @@ class Equivalence {
     return std::nullopt;
   }
 
-  Comparison compare_outputs() {
+  // Whether the modules give the same terms where sums and products of floats may take their
+  // terms in any order. Terms of their own, for rules that make others equal.
+  bool equal_but_for_rounding() {
+    if (options_.bits || !before_terms_ || !(may_round(before_) || may_round(after_))) return false;
+    Terms terms;
+    Rules rules(terms, {sees_nan_bits_, false});
+    WalkLimits limits{options_.max_steps, options_.deadline};
+    for (LoopMode mode : {LoopMode::kTerms, LoopMode::kTermsByUse, LoopMode::kWalked}) {
+      rules.clear();
+      auto before = module_terms(before_, options_.mesh, terms, evaluator_, rules, mode, limits);
+      if (!before) return false;
+      auto after = module_terms(after_, options_.mesh, terms, evaluator_, rules, mode, limits);
+      if (!after) return false;
+      if (compare_outputs(terms, rules, *before, *after).equal) {
+        result_.verdict = Verdict::kProvedUpToRounding;
+        for (std::string_view relaxation : rules.relaxations()) {
+          result_.relaxations.emplace(relaxation);
+        }
+        result_.reason = fmt::format(
+            "each output element is the same term over the inputs in both modules, "
+            "up to {}",
+            fmt::join(result_.relaxations, ", "));
+        keep_rules(rules, *before, *after);
+        return true;
+      }
+      if (!before->has_loop_terms && !after->has_loop_terms) return false;
+    }
+    return false;
+  }
+
+  // What a proof used and assumed.
+  void keep_rules(const Rules& rules, const ModuleTerms& before, const ModuleTerms& after) {
+    result_.rules.insert(rules.used().begin(), rules.used().end());
+    if (rules.used().contains("loop-induction")) result_.assumptions.push_back("every loop ends");
+    std::set<std::string> assumptions = before.assumptions;
+    assumptions.insert(after.assumptions.begin(), after.assumptions.end());
+    result_.assumptions.insert(result_.assumptions.end(), assumptions.begin(), assumptions.end());
+  }
+
+  Comparison compare_outputs(Terms& terms, Rules& rules, const ModuleTerms& before,
+                             const ModuleTerms& after) {
     Comparison comparison;
     std::optional<ElementTerms> elements;
     int64_t left = kMaxComparedElements;
     result_.outputs = 0;
-    for (size_t output = 0; output < before_terms_->outputs.size(); ++output) {
-      for (size_t device = 0; device < before_terms_->outputs[output].size(); ++device) {
+    for (size_t output = 0; output < before.outputs.size(); ++output) {
+      for (size_t device = 0; device < before.outputs[output].size(); ++device) {
         ++result_.outputs;
-        Handle a = before_terms_->outputs[output][device];
-        Handle b = after_terms_->outputs[output][device];
-        if (a == b || terms_.same_elements(a, b)) continue;
+        Handle a = before.outputs[output][device];
+        Handle b = after.outputs[output][device];
+        if (a == b || terms.same_elements(a, b)) continue;
         OutputPlace place{static_cast<int64_t>(device), static_cast<int64_t>(output), 0};
-        int64_t count = terms_.node(a).count;
+        int64_t count = terms.node(a).count;
         const bool one_by_one = count <= left;
         if (one_by_one) left -= count;
         bool same = one_by_one;
-        if (!elements) elements.emplace(terms_, rules_);
+        if (!elements) elements.emplace(terms, rules);
         for (int64_t i = 0; same && i < count; ++i) {
           std::optional<uint32_t> of_a = elements->element(a, i);
           std::optional<uint32_t> of_b = of_a ? elements->element(b, i) : std::nullopt;
@@ -181,11 +219,11 @@ class Equivalence {
           place.index = i;
         }
         if (same) {
-          rules_.use("element-terms");
+          rules.use("element-terms");
           continue;
         }
         comparison.equal = false;
-        if (!one_by_one) place.index = first_difference(a, b);
+        if (!one_by_one) place.index = first_difference(terms, a, b);
         if (comparison.candidates.size() < kMaxCandidates) {
           comparison.candidates.push_back({place, a, b});
         }
@@ -195,9 +233,9 @@ class Equivalence {
   }
 
   // The first element of the common refinement whose sources are not the same.
-  int64_t first_difference(Handle a, Handle b) const {
+  static int64_t first_difference(const Terms& terms, Handle a, Handle b) {
     std::vector<int64_t> frame;
-    auto boxes = overlay({terms_.tensor(a), terms_.tensor(b)}, frame);
+    auto boxes = overlay({terms.tensor(a), terms.tensor(b)}, frame);
     if (!boxes) return 0;
     for (const Overlay& box : *boxes) {
       if (box[0].source == box[1].source && box[0].offset == box[1].offset &&
@@ -289,6 +327,7 @@ class Equivalence {
   const EquivalenceOptions& options_;
   Terms terms_;
   Evaluator evaluator_;
+  const bool sees_nan_bits_;
   Rules rules_;
   Refuter refuter_;
   bool has_loops_ = false;
@@ -305,6 +344,8 @@ std::string_view to_string(Verdict verdict) {
   switch (verdict) {
     case Verdict::kProved:
       return "proved";
+    case Verdict::kProvedUpToRounding:
+      return "proved-up-to-rounding";
     case Verdict::kRefuted:
       return "refuted";
     case Verdict::kTested:
@@ -323,6 +364,7 @@ int exit_code(Verdict verdict) {
       return 0;
     case Verdict::kRefuted:
       return 1;
+    case Verdict::kProvedUpToRounding:
     case Verdict::kTested:
       return 3;
     case Verdict::kUnsupported:

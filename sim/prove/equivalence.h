@@ -20,6 +20,7 @@ namespace minihlo::prove {
 
 enum class Verdict : uint8_t {
   kProved,
+  kProvedUpToRounding,
   kRefuted,
   kTested,
   kUnsupported,
@@ -63,9 +64,10 @@ struct Counterexample {
 
 struct EquivalenceResult {
   Verdict verdict = Verdict::kInvalid;
-  std::string reason;           // one sentence
-  std::string unsupported;      // what was not understood
-  std::set<std::string> rules;  // that the proof used
+  std::string reason;                 // one sentence
+  std::string unsupported;            // what was not understood
+  std::set<std::string> rules;        // that the proof used
+  std::set<std::string> relaxations;  // up to which it is proved
   std::vector<std::string> assumptions;
   std::optional<Counterexample> counterexample;
   int64_t tests = 0;    // random runs that were made

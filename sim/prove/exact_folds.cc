@@ -141,6 +141,29 @@ Ref Identities::product(const Application& at) {
   return fold_of(at.function, std::move(factors));
 }
 
+// Sums and products of floats, where rounding does not count.
+Ref Identities::rounded(const Application& at) {
+  const ElementType type = at.what.result_type;
+  const bool is_sum = *at.what.opcode == Opcode::kAdd;
+  std::vector<Ref> terms;
+  for (Ref argument : flattened(at)) {
+    auto value = store_.literal(argument, type);
+    const double number = value ? decode_float(type, value->data()) : NAN;
+    if (number == (is_sum ? 0 : 1)) {
+      if (is_sum) rules_.relax("signed-zero");
+      use("neutral-element");
+    } else {
+      terms.push_back(argument);
+    }
+  }
+  if (terms.size() > 2) rules_.relax("reassociate");
+  if (terms.empty()) return at.arguments[0];
+  // A NaN alone would keep its bits.
+  if (terms.size() == 1 && keeps_nan_bits()) return fold_of(at.function, at.arguments);
+  if (terms.size() == 1) return terms[0];
+  return fold_of(at.function, std::move(terms));
+}
+
 // minimum, maximum, and, or: an argument counts once.
 Ref Identities::bound(const Application& at) {
   const ElementType type = at.what.result_type;

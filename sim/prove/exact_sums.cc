@@ -1,6 +1,5 @@
 // Reductions and contractions that give the same in any order, as folds of what they take in.
 #include "ir/row_major.h"
-#include "ir/semantics/reducers.h"
 #include "sim/prove/term_domain.h"
 
 namespace minihlo::prove {
@@ -44,6 +43,12 @@ Movement movement_of(const Selection& selection, std::span<const int64_t> result
   return made;
 }
 
+// What taking a dot of floats for products and sums of them lets go.
+void relax_dot(Rules& rules, ElementType operand, ElementType result) {
+  rules.relax("contract");  // the product is not rounded before it is added
+  if (operand != result || info(result).bits < 32) rules.relax("excess-precision");
+}
+
 int64_t count_of(const Selection& selection) {
   int64_t count = 1;
   for (int64_t axis : selection.selected) count *= selection.from->dim(axis);
@@ -56,7 +61,7 @@ std::optional<Opcode> TermDomain::exact_reducer(const Computation& computation, 
   const ScalarProgram* program = evaluator_.program(computation);
   if (!program || !program->single_opcode()) return std::nullopt;
   const auto has_type = [&](ElementType own) { return own == type; };
-  if (!is_exact_reduction(*program->single_opcode(), type) ||
+  if (!rules_.is_in_any_order(*program->single_opcode(), type) ||
       !std::ranges::all_of(program->parameter_types(), has_type) ||
       !std::ranges::all_of(program->result_types(), has_type)) {
     return std::nullopt;
@@ -114,11 +119,13 @@ std::optional<Handle> TermDomain::exact_dot(const Instruction& dot,
   std::span<const int64_t> batch[] = {dot.get(attr::lhs_batch_dims), dot.get(attr::rhs_batch_dims)};
   std::span<const int64_t> summed[] = {dot.get(attr::lhs_contracting_dims),
                                        dot.get(attr::rhs_contracting_dims)};
-  if (!is_integer(type)) return std::nullopt;
+  if (!rules_.is_in_any_order(Opcode::kAdd, type) || type == ElementType::PRED) return std::nullopt;
   Selection sides[2];
   for (size_t side = 0; side < 2; ++side) {
     sides[side] = {dot.operand(side)->shape(), {}, {summed[side].begin(), summed[side].end()}};
-    if (!is_integer(sides[side].from->element_type())) return std::nullopt;
+    const ElementType own = sides[side].from->element_type();
+    if (is_integer(own) != is_integer(type) || is_float(own) != is_float(type)) return std::nullopt;
+    if (is_float(type)) relax_dot(rules_, own, type);
     sides[side].axes.assign(batch[side].begin(), batch[side].end());
   }
   for (size_t side = 0; side < 2; ++side) {

@@ -53,9 +53,9 @@ Ref Identities::apply(uint32_t function, std::vector<Ref> arguments) {
   if (at.what.kind == Signature::Kind::kFold) {
     switch (*at.what.opcode) {
       case Opcode::kAdd:
-        return sum(at);
+        return is_float(at.what.result_type) ? rounded(at) : sum(at);
       case Opcode::kMultiply:
-        return product(at);
+        return is_float(at.what.result_type) ? rounded(at) : product(at);
       case Opcode::kXor:
         return exclusive(at);
       default:

@@ -51,6 +51,7 @@ class Identities : public TermBuilder {
   Ref product(const Application& at);
   Ref bound(const Application& at);
   Ref exclusive(const Application& at);
+  Ref rounded(const Application& at);
 
  private:
   /// A term times a number, modulo 2 to the width.
@@ -65,7 +66,7 @@ class Identities : public TermBuilder {
   Ref fold_of(uint32_t function, std::vector<Ref> arguments);
 
   void use(std::string_view rule) { rules_.used_.insert(rule); }
-  bool keeps_nan_bits() const { return rules_.keep_nan_bits_; }
+  bool keeps_nan_bits() const { return rules_.precision_.nan_bits; }
   /// Whether a term is an opcode applied to what has this type.
   bool is(Ref term, Opcode opcode) const;
   bool is(Ref term, uint32_t function) const { return store_.function(term) == function; }

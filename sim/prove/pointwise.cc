@@ -9,6 +9,8 @@ namespace {
 
 // Boxes beyond this are not worth a term each: the function is then applied to whole arguments.
 constexpr size_t kMaxBoxes = size_t{1} << 16;
+// Folds of folds that take in more stay as they are.
+constexpr size_t kMaxInnerArguments = 1024;
 
 TermBuilder::Ref ref_of(Handle handle) {
   return uint64_t{handle.node} << 32 | static_cast<uint32_t>(handle.device);
@@ -102,7 +104,20 @@ class Pointwise {
     std::optional<std::vector<Overlay>> boxes = overlay(std::move(tensors), frame_);
     if (!boxes || boxes->size() > kMaxBoxes) return applied(std::move(arguments), count);
     Tensor result{count, frame_, {}};
-    for (Overlay& box : *boxes) result.pieces.push_back(on_box(box));
+    std::vector<PlacedTensor> flat;
+    for (Overlay& box : *boxes) {
+      if (std::optional<PlacedTensor> part = of_inner_folds(box)) {
+        flat.push_back(*std::move(part));
+      } else {
+        result.pieces.push_back(on_box(box));
+      }
+    }
+    if (!flat.empty()) {
+      for (Piece& piece : result.pieces) flat.push_back(placed(std::move(piece)));
+      std::optional<Tensor> whole = assemble(frame_, std::move(flat));
+      if (!whole) return applied(std::move(arguments), count);
+      return terms_.assembled(function_.type, *std::move(whole));
+    }
     // A term that is not cut further stands for all (settled()).
     if (terms_.node(result.pieces[0].source).tensor) return result.pieces[0].source;
     if (!normalize(result)) return applied(std::move(arguments), count);
@@ -229,21 +244,123 @@ class Pointwise {
       const Piece single = terms_.tensor(known ? *known : on_base(arguments)).pieces[0];
       return repeated(std::move(parts[0]), single.source, single.offset);
     }
-    bool alike = true;
-    for (size_t i = 0; i < parts.size(); ++i) {
-      alike =
-          alike &&
-          (constant[i] ||
-           (parts[i].offset == parts[leader].offset && parts[i].ranges == parts[leader].ranges &&
-            terms_.node(parts[i].source).count == terms_.node(parts[leader].source).count));
-    }
-    if (!alike) return on_parts(parts, constant);
+    if (!are_alike(parts)) return on_parts(parts, constant);
     std::vector<size_t> number(parts.size());
     std::iota(number.begin(), number.end(), size_t{0});
     for (size_t i = 0; i < parts.size(); ++i) {
       arguments.push_back(constant[i] ? scalar_of(parts[i]) : parts[i].source);
     }
     return settled(parts, arguments, number, parts[leader]);
+  }
+
+  // A piece at its place among the boxes.
+  static PlacedTensor placed(Piece piece) {
+    PlacedTensor made;
+    for (Range& range : piece.ranges) {
+      made.axes.push_back({range.start, range.size, 1, -1, 0});
+      made.frames.push_back({range.size});
+      range.start = 0;
+    }
+    made.pieces.push_back(std::move(piece));
+    return made;
+  }
+
+  // The same fold of folds, parts of which are taken in another way than the others are: the fold
+  // of what the inner ones take in. Nothing where there are none, or it can't be told which parts.
+  std::optional<PlacedTensor> of_inner_folds(const Overlay& parts) {
+    if (signature_.kind != Signature::Kind::kFold || !signature_.opcode) return std::nullopt;
+    const auto is_fold = [&](const Piece& part) {
+      const Node& node = terms_.node(part.source);
+      return node.kind == NodeKind::kApply && node.signature == function_.signature &&
+             !part.is_constant();
+    };
+    if (std::ranges::none_of(parts, is_fold) || are_alike(parts)) return std::nullopt;
+    std::vector<int64_t> sizes;
+    int64_t count = 1;
+    for (const Range& range : parts[0].ranges) {
+      sizes.push_back(range.size);
+      count *= range.size;
+    }
+    std::vector<Handle> arguments;
+    for (const Piece& part : parts) {
+      std::vector<Handle> inner = {part.source};
+      if (is_fold(part)) inner = terms_.arguments(part.source);
+      if (arguments.size() + inner.size() > kMaxInnerArguments) return std::nullopt;
+      for (Handle argument : inner) {
+        const std::optional<Handle> own = part_of(argument, part, sizes, count);
+        if (!own) return std::nullopt;
+        arguments.push_back(*own);
+      }
+    }
+    rules_.use("associate");
+    const Handle value = apply_pointwise(terms_, rules_, function_, arguments, count);
+    const std::optional<View> seen = view(terms_.tensor(value), sizes);
+    if (!seen) return std::nullopt;
+    Box box;
+    for (size_t axis = 0; axis < sizes.size(); ++axis) {
+      box.axes.push_back({parts[0].ranges[axis].start, sizes[axis], 1, static_cast<int>(axis), 1});
+    }
+    box.base.assign(sizes.size(), 0);
+    return extract(*seen, box);
+  }
+
+  // What a part takes of its source, taken of another row of as many elements, or of one element
+  // for all. Nothing where the part does not run along digits of its source.
+  std::optional<Handle> part_of(Handle row, const Piece& part, std::span<const int64_t> sizes,
+                                int64_t count) {
+    const int64_t rows = terms_.node(row).count;
+    if (rows == 1) return terms_.splat(row, count);
+    std::vector<size_t> moving;
+    for (size_t axis = 0; axis < sizes.size(); ++axis) {
+      if (sizes[axis] > 1 && part.ranges[axis].stride != 0) moving.push_back(axis);
+    }
+    const auto step = [&](size_t axis) { return std::abs(part.ranges[axis].stride); };
+    std::ranges::sort(moving, [&](size_t a, size_t b) { return step(a) > step(b); });
+    // The row's digits: one for each axis that moves, and what lies within the last one's steps.
+    std::vector<int64_t> dims;
+    int64_t rest = rows;
+    Box box;
+    for (int64_t size : sizes) box.axes.push_back({0, size, 1, -1, 0});
+    int64_t offset = part.offset;
+    for (size_t axis : moving) {
+      if (rest % step(axis) != 0 || rest == step(axis)) return std::nullopt;
+      const int64_t digits = rest / step(axis), start = offset / step(axis);
+      const int64_t last =
+          part.ranges[axis].stride > 0 ? start + sizes[axis] - 1 : start - sizes[axis] + 1;
+      if (start >= digits || last < 0 || last >= digits) return std::nullopt;
+      box.axes[axis].operand_axis = static_cast<int>(dims.size());
+      box.axes[axis].stride = part.ranges[axis].stride > 0 ? 1 : -1;
+      dims.push_back(digits);
+      box.base.push_back(start);
+      offset %= step(axis);
+      rest = step(axis);
+    }
+    dims.push_back(rest);
+    box.base.push_back(offset);
+    const View* seen = terms_.view(row, dims);
+    if (!seen) return std::nullopt;
+    std::optional<PlacedTensor> taken = extract(*seen, box);
+    if (!taken) return std::nullopt;
+    for (Piece& piece : taken->pieces) piece.source = Terms::resolve(piece.source, row.device);
+    std::vector<PlacedTensor> whole;
+    whole.push_back(*std::move(taken));
+    std::optional<Tensor> made = assemble(sizes, std::move(whole));
+    if (!made) return std::nullopt;
+    return terms_.assembled(terms_.node(row).type, *std::move(made));
+  }
+
+  // Whether all parts but those of one element are the same part of sources of one size.
+  bool are_alike(const Overlay& parts) const {
+    const Piece* leader = nullptr;
+    for (const Piece& part : parts) {
+      if (part.is_constant()) continue;
+      if (!leader) leader = &part;
+      if (part.offset != leader->offset || part.ranges != leader->ranges ||
+          terms_.node(part.source).count != terms_.node(leader->source).count) {
+        return false;
+      }
+    }
+    return true;
   }
 
   // An axis of a box as all parts see it.

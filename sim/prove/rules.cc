@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/semantics/reducers.h"
 #include "sim/prove/identities.h"
 
 namespace minihlo::prove {
@@ -43,6 +44,12 @@ bool observes_nan_bits(const Module& module) {
       return observes_nan_bits(*instruction);
     });
   });
+}
+
+bool Rules::is_in_any_order(Opcode opcode, ElementType type) const {
+  if (is_exact_reduction(opcode, type)) return true;
+  return !precision_.rounding && (opcode == Opcode::kAdd || opcode == Opcode::kMultiply) &&
+         is_float(type);
 }
 
 Rules::Ref Rules::normal(uint32_t function, std::vector<Ref> arguments, TermStore& store) {

@@ -26,6 +26,12 @@ namespace minihlo::prove {
 /// The names of the rules that a proof used (docs/prover.md explains each).
 using RuleNames = std::set<std::string_view>;
 
+/// What rules take for equal.
+struct Precision {
+  bool nan_bits = false;  // NaN of different bits are not
+  bool rounding = true;   // sums and products of floats in another order are not
+};
+
 /// Makes terms. A Ref is a term's number: equal numbers are equal terms.
 class TermBuilder {
  public:
@@ -59,14 +65,19 @@ class Rules {
  public:
   using Ref = TermBuilder::Ref;
 
-  /// `keep_nan_bits`: only rules that keep all bits of a NaN.
-  Rules(Terms& terms, bool keep_nan_bits) : functions_(terms), keep_nan_bits_(keep_nan_bits) {}
+  Rules(Terms& terms, const Precision& precision) : functions_(terms), precision_(precision) {}
+
+  /// Whether a fold gives the same in any order of its elements.
+  bool is_in_any_order(Opcode opcode, ElementType type) const;
 
   Functions& functions() { return functions_; }
   /// The rules that changed something since the last clear().
   const RuleNames& used() const { return used_; }
   void use(std::string_view rule) { used_.insert(rule); }
   void clear() { used_.clear(); }
+  /// The ways in which values may differ that are equal as rules see it.
+  const RuleNames& relaxations() const { return relaxations_; }
+  void relax(std::string_view relaxation) { relaxations_.insert(relaxation); }
 
   /// The function in words of others; nothing where it is not defined by such.
   std::optional<Ref> defined(uint32_t function, std::span<const Ref> arguments, TermBuilder& make);
@@ -77,8 +88,8 @@ class Rules {
   friend class Identities;
 
   Functions functions_;
-  RuleNames used_;
-  const bool keep_nan_bits_;
+  RuleNames used_, relaxations_;
+  const Precision precision_;
 };
 
 }  // namespace minihlo::prove

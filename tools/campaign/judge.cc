@@ -30,6 +30,7 @@ OutcomeKind kind_of(Verdict verdict) {
       return OutcomeKind::kProved;
     case Verdict::kRefuted:
       return OutcomeKind::kRefuted;
+    case Verdict::kProvedUpToRounding:
     case Verdict::kTested:
       return OutcomeKind::kTested;
     case Verdict::kUnsupported:

@@ -183,7 +183,7 @@ class RandomTerms {
   RandomTerms(uint64_t seed, int count, bool keep_nan_bits)
       : random_(seed),
         keep_nan_bits_(keep_nan_bits),
-        rules_(terms_, keep_nan_bits),
+        rules_(terms_, {keep_nan_bits, true}),
         store_(rules_.functions(), count),
         pools_(kElementTypeCount) {
     for (int i = 0; i < kOpcodeCount; ++i) {
