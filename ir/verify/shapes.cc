@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 
 #include <tsl/robin_set.h>
@@ -177,7 +178,9 @@ void check_written(Verification& v, const Instruction* instruction, const Shape*
 // differ from an earlier one in their names and metadata alone.
 class FoundRight {
  public:
-  FoundRight() : table_(kSize) {
+  // Few instructions get by with few places, which are there sooner.
+  explicit FoundRight(size_t instructions)
+      : table_(std::bit_ceil(std::clamp<size_t>(instructions, 1, kSize))) {
     for (const AttributeUse& use : common_attributes()) common_[static_cast<size_t>(use.id)] = true;
   }
 
@@ -207,7 +210,7 @@ class FoundRight {
     uint64_t hash = mix(static_cast<uint64_t>(looked_.opcode), address(looked_.result));
     for (size_t i = 0; i < count; ++i) hash = mix(hash, address(looked_.operands[i]));
     for (size_t i = 0; i < own; ++i) hash = mix(hash, looked_.attributes[i].value);
-    place_ = &table_[hash % kSize];
+    place_ = &table_[hash & (table_.size() - 1)];
     return *place_ == looked_;
   }
   void add() {
@@ -240,7 +243,9 @@ class FoundRight {
 }  // namespace
 
 void check_shapes(Verification& v) {
-  FoundRight found_right;
+  size_t instructions = 0;
+  for (const Computation* one : v.module().computations()) instructions += one->size();
+  FoundRight found_right(instructions);
   Layouts layouts;
   bool unbounded = false;
   ShapePool& shapes = *v.module().shape_pool();
