@@ -82,7 +82,7 @@ TEST_CASE("equivalence: the pairs of data/equiv") {
     std::string got(to_string(result.verdict));
     CAPTURE(got);
     CHECK(accepted.find(" " + got + " ") != std::string::npos);
-    decided += result.verdict == Verdict::kProved || result.verdict == Verdict::kRefuted;
+    decided += result.verdict != Verdict::kTested && result.verdict != Verdict::kUnsupported;
     ++pairs;
   }
   CHECK(pairs == 30);
@@ -517,7 +517,9 @@ TEST_CASE("rounding: what f64 loses beside a large input is no refutation") {
   auto is_rounding = [](double a, double b, double largest) {
     const double values[] = {a, b};
     return prove::is_rounding(ElementType::F32, values, largest,
-                              [&](const prove::WideArithmetic&) { return std::array{a, b}; })
+                              [&](const prove::WideArithmetic&) {
+                                return std::array{a, b};
+                              })
         .value();
   };
   CHECK(is_rounding(0, 0x1p-149, 4));
