@@ -298,7 +298,7 @@ void try_type(ElementType type, uint64_t seed) {
   REQUIRE(run);
   Terms terms;
   Evaluator evaluator;
-  Rules rules(terms, observes_nan_bits(*module));
+  Rules rules(terms, {observes_nan_bits(*module), true});
   const auto made = module_terms(*module, {}, terms, evaluator, rules, LoopMode::kTerms, {});
   REQUIRE(made);
   auto values = [&](size_t i) -> const HostTensor& { return run->outputs[0][i]; };
