@@ -1,14 +1,18 @@
 // sort: a stable merge sort with any comparator, which asks as std::stable_sort of GNU's library
 // does, and so XLA's CPU backend: what a comparator that is no order gives (less than, with NaN) is
 // the same. Runs are sorted and merged side by side, so that the comparator sees many pairs at a
-// time.
+// time. Where the comparator asks for the order of keys, these are made numbers, and sorted as
+// such, with the same results.
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <numeric>
 
 #include "sim/run/kernel.h"
 #include "sim/run/kernels/axes.h"
+#include "sim/run/kernels/keyed_sort.h"
+#include "sim/run/kernels/sort_keys.h"
 
 namespace minihlo {
 namespace {
@@ -22,7 +26,45 @@ struct Plan {
   int64_t size;    // of a row: elements that are sorted
   int64_t stride;  // from one element of a row to the next
   Buffer orders;   // for each row two lists of `size` element numbers
+
+  /// The place of a row's first element. Rows are numbered over the dimensions before the sorted
+  /// one, then those behind it.
+  int64_t base(int64_t row) const { return row / stride * stride * size + row % stride; }
 };
+
+template <size_t width, class Number>
+void place_elements(const std::byte* from, std::byte* to, int64_t count, int64_t stride,
+                    const Number* order) {
+  struct Element {
+    std::byte bytes[width];
+  };
+  const auto* elements = reinterpret_cast<const Element*>(from);
+  auto* results = reinterpret_cast<Element*>(to);
+  for (int64_t i = 0; i < count; ++i) {
+    results[i * stride] = elements[static_cast<int64_t>(order[i]) * stride];
+  }
+}
+
+// Puts the elements of a row where they belong.
+template <class Number>
+void place(const Plan& plan, int64_t row, const Number* order, LateCheck& is_late) {
+  constexpr int64_t kBlock = int64_t{1} << 16;  // elements between looks at the clock
+  for (size_t k = 0; k < plan.arrays.size(); ++k) {
+    const int64_t width = plan.widths[k];
+    const auto place_block = width == 1   ? place_elements<1, Number>
+                             : width == 2 ? place_elements<2, Number>
+                             : width == 4 ? place_elements<4, Number>
+                             : width == 8 ? place_elements<8, Number>
+                                          : place_elements<16, Number>;
+    const std::byte* from = plan.arrays[k].data() + plan.base(row) * width;
+    std::byte* to = Buffer(plan.results[k]).mutable_data() + plan.base(row) * width;
+    for (int64_t at = 0; at < plan.size; at += kBlock) {
+      const int64_t count = std::min(kBlock, plan.size - at);
+      if (is_late(count * 16)) return;
+      place_block(from, to + at * plan.stride * width, count, plan.stride, order + at);
+    }
+  }
+}
 
 constexpr int64_t kRun = 7;  // elements that are sorted by insertion
 
@@ -103,7 +145,7 @@ class RowSorter {
       std::iota(order(row, 0), order(row, 0) + n, 0);
       for (int64_t at = 0; at < n;) {
         const int64_t size = std::min(kRun, (at < half ? half : n) - at);
-        add(insertions_, {order(row, 0) + at, size, base(row)});
+        add(insertions_, {order(row, 0) + at, size, plan_.base(row)});
         at += size;
       }
     }
@@ -125,17 +167,13 @@ class RowSorter {
       from = 1 - from;
     }
     if (workers_.is_late()) return;
-    for (int64_t row = begin; row < end; ++row) place(row, order(row, from));
+    for (int64_t row = begin; row < end; ++row) place(plan_, row, order(row, from), is_late_);
   }
 
  private:
   int64_t* order(int64_t row, int which) {
     return reinterpret_cast<int64_t*>(Buffer(plan_.orders).mutable_data()) +
            (row * 2 + which) * plan_.size;
-  }
-  // Rows are numbered over the dimensions before the sorted one, then those behind it.
-  int64_t base(int64_t row) const {
-    return row / plan_.stride * plan_.stride * plan_.size + row % plan_.stride;
   }
 
   void merge_runs(int64_t row, int from, int64_t begin, int64_t end, int64_t run) {
@@ -146,7 +184,7 @@ class RowSorter {
   void merge(int64_t row, int from, int64_t begin, int64_t middle, int64_t end, bool backwards) {
     const int64_t* source = order(row, from);
     add(merges_, {source + begin, source + middle, source + middle, source + end,
-                  order(row, 1 - from) + (backwards ? end : begin), base(row), backwards});
+                  order(row, 1 - from) + (backwards ? end : begin), plan_.base(row), backwards});
   }
 
   template <class Task>
@@ -188,19 +226,6 @@ class RowSorter {
     }
   }
 
-  void place(int64_t row, const int64_t* order) {
-    for (size_t k = 0; k < plan_.arrays.size(); ++k) {
-      const int64_t width = plan_.widths[k];
-      const std::byte* from = plan_.arrays[k].data();
-      std::byte* to = Buffer(plan_.results[k]).mutable_data();
-      for (int64_t i = 0; i < plan_.size && !is_late_(16); ++i) {
-        std::memcpy(to + (base(row) + i * plan_.stride) * width,
-                    from + (base(row) + order[i] * plan_.stride) * width,
-                    static_cast<size_t>(width));
-      }
-    }
-  }
-
   const Plan& plan_;
   Workers& workers_;
   LateCheck is_late_;
@@ -211,6 +236,55 @@ class RowSorter {
   std::vector<Merge> merges_;
   std::vector<Insertion> insertions_;
 };
+
+// Adds work that numbers the keys of all elements, then sorts the rows by them.
+KernelResult add_keyed_sort(KernelCall& call, Plan plan, SortKeys keys) {
+  const int64_t count = call.operand_shape(0)->element_count();
+  std::vector<Buffer> numbers;
+  for (const SortKey& key : keys.keys) {
+    int64_t bytes = 0;
+    if (__builtin_mul_overflow(count, key.number_bytes(), &bytes)) {
+      bytes = std::numeric_limits<int64_t>::max();
+    }
+    auto buffer = call.allocate(bytes);
+    if (!buffer) return tl::unexpected(std::move(buffer.error()));
+    numbers.push_back(*std::move(buffer));
+  }
+  const auto shared = std::make_shared<const SortKeys>(std::move(keys));
+  for (size_t k = 0; k < numbers.size(); ++k) {
+    call.add(count, 32,
+             [shared, k, arrays = plan.arrays, to = numbers[k]](int64_t begin, int64_t end) {
+               std::vector<const std::byte*> operands;
+               for (const Buffer& array : arrays) operands.push_back(array.data());
+               shared->keys[k].number(operands, begin, end, Buffer(to).mutable_data());
+             });
+  }
+  call.next_stage();
+  auto sort_rows = [plan = std::move(plan), shared, numbers = std::move(numbers),
+                    &instruction = call.instruction,
+                    &context = call.context](int64_t begin, int64_t end) {
+    std::vector<KeyNumbers> row_keys;
+    for (const SortKey& key : shared->keys) {
+      row_keys.push_back({nullptr, key.is_wide(), key.may_be_unordered()});
+    }
+    const int64_t bytes = keyed_sort_memory(row_keys, plan.size);
+    auto memory = allocate_for(instruction, context,
+                               bytes + plan.size * static_cast<int64_t>(sizeof(uint32_t)));
+    if (!memory) return context.workers.fail(std::move(memory.error()));
+    auto* order = reinterpret_cast<uint32_t*>(memory->mutable_data() + bytes);
+    LateCheck is_late(context.workers);
+    for (int64_t row = begin; row < end && !is_late(plan.size * 4); ++row) {
+      for (size_t k = 0; k < row_keys.size(); ++k) {
+        row_keys[k].first = numbers[k].data() + plan.base(row) * shared->keys[k].number_bytes();
+      }
+      keyed_sort(row_keys, shared->is_strict, plan.size, plan.stride, order, memory->mutable_data(),
+                 is_late);
+      place(plan, row, order, is_late);
+    }
+  };
+  call.add(count / plan.size, plan.size * 64, std::move(sort_rows));
+  return {};
+}
 
 }  // namespace
 
@@ -226,13 +300,6 @@ KernelResult sort_kernel(KernelCall& call) {
             shape->dim(dimension),
             row_major_strides(shape->dims())[static_cast<size_t>(dimension)],
             {}};
-  int64_t order_bytes = 0;
-  if (__builtin_mul_overflow(shape->element_count(), int64_t{2 * sizeof(int64_t)}, &order_bytes)) {
-    order_bytes = std::numeric_limits<int64_t>::max();
-  }
-  auto orders = call.allocate(order_bytes);
-  if (!orders) return tl::unexpected(std::move(orders.error()));
-  plan.orders = *std::move(orders);
   int64_t width = 0;
   for (size_t k = 0; k < call.operands.size(); ++k) {
     auto array = call.dense(k);
@@ -246,6 +313,18 @@ KernelResult sort_kernel(KernelCall& call) {
     width += plan.widths.back();
   }
   if (shape->element_count() == 0) return {};
+  if (plan.size <= kMaxKeyedSize) {
+    if (auto keys = sort_keys(*call.instruction.get(attr::to_apply))) {
+      return add_keyed_sort(call, std::move(plan), *std::move(keys));
+    }
+  }
+  int64_t order_bytes = 0;
+  if (__builtin_mul_overflow(shape->element_count(), int64_t{2 * sizeof(int64_t)}, &order_bytes)) {
+    order_bytes = std::numeric_limits<int64_t>::max();
+  }
+  auto orders = call.allocate(order_bytes);
+  if (!orders) return tl::unexpected(std::move(orders.error()));
+  plan.orders = *std::move(orders);
   int64_t levels = 1;
   for (int64_t run = 1; run < plan.size; run *= 2) ++levels;
   call.add(shape->element_count() / plan.size, plan.size * levels * (width + 16),

@@ -1,42 +1,16 @@
 // topk: the k largest (or smallest) of each row in total order, with their places; of equal ones
 // the first comes first.
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <numeric>
 #include <type_traits>
 
 #include "ir/numbers.h"
 #include "sim/run/kernel.h"
+#include "sim/run/kernels/order_key.h"
 
 namespace minihlo {
 namespace {
-
-// A number that orders the values of a type: -NaN first, NaN last, -0 before +0.
-template <class T>
-auto order_key(T value) {
-  if constexpr (std::is_floating_point_v<T> || IsMiniFloat<T>::value) {
-    constexpr int kBits = info(element_type_of<T>).bits;
-    int64_t bits = 0;
-    std::memcpy(&bits, &value, sizeof(T));
-    if constexpr (IsMiniFloat<T>::value) {
-      // The one NaN of such a type is where -0 would be, and counts as a positive one.
-      if (T::kKind == FloatKind::kFnuz && bits == T::kNaN) return int64_t{1} << kBits;
-    }
-    if constexpr (std::is_same_v<T, F8E8M0FNU>) {
-      return bits;
-    } else if constexpr (kBits == 64) {
-      return bits < 0 ? bits ^ std::numeric_limits<int64_t>::max() : bits;
-    } else {
-      constexpr int64_t kSign = int64_t{1} << (kBits - 1);
-      return bits & kSign ? -(bits & (kSign - 1)) - 1 : bits;
-    }
-  } else if constexpr (std::is_same_v<T, uint64_t>) {
-    return value;
-  } else {
-    return static_cast<int64_t>(value);
-  }
-}
 
 // Thrown out of the library's algorithm when time is out.
 struct OutOfTime {};
