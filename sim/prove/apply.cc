@@ -41,7 +41,8 @@ Handle relative_to(Handle handle, int32_t anchor) {
   return handle;
 }
 
-// The start indices of a dynamic-slice or -update, if they are known.
+// The start indices of a dynamic-slice or -update, if they are known. Along an axis that is taken
+// whole any start is clamped to 0.
 std::optional<std::vector<int64_t>> known_starts(const Terms& terms, const Instruction& instruction,
                                                  std::span<const Handle> operands) {
   std::vector<int64_t> starts;
@@ -56,8 +57,14 @@ std::optional<std::vector<int64_t>> known_starts(const Terms& terms, const Instr
     }
     return starts;
   }
+  const Shape* whole = instruction.operand(0)->shape();
+  const Shape* part = instruction.opcode() == Opcode::kDynamicSlice
+                          ? instruction.shape()
+                          : instruction.operand(1)->shape();
   for (size_t i = first; i < operands.size(); ++i) {
-    std::optional<int64_t> start = known_integer(terms, operands[i]);
+    const auto axis = static_cast<int64_t>(i - first);
+    const bool is_whole = part->dim(axis) == whole->dim(axis);
+    const std::optional<int64_t> start = is_whole ? 0 : known_integer(terms, operands[i]);
     if (!start) return std::nullopt;
     starts.push_back(*start);
   }
