@@ -3,9 +3,12 @@
 //
 // Two things differ, since XLA's own form loses them: a negative zero is -0.0 (XLA reads -0 as an
 // integer), and zeros everywhere in a large array are the single value 0, which XLA reads so.
+#include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "ir/numbers.h"
+#include "ir/text/decimal_block.h"
 #include "ir/text/element_text.h"
 #include "ir/text/text_printer.h"
 
@@ -22,7 +25,8 @@ class ArrayPrinter {
       : out_(out),
         shape_(*literal.shape),
         next_(literal.bytes.data()),
-        step_(literal.form == Literal::Form::kSplat ? 0 : sizeof(T)) {}
+        step_(literal.form == Literal::Form::kSplat ? 0 : sizeof(T)),
+        start_(out.size()) {}
 
   void print(int64_t dim = 0) {
     const int64_t size = shape_.dim(dim);
@@ -31,11 +35,11 @@ class ArrayPrinter {
     out_ += '{';
     if (padded) out_ += ' ';
     if (padded && !innermost && dim > 0 && shape_.rank() > 3) append_position(dim);
-    for (int64_t i = 0; i < size; ++i) {
-      if (i > 0) out_ += ", ";
-      if (innermost) {
-        append_element(out_, next(), false);
-      } else {
+    if (innermost) {
+      print_row(size);
+    } else {
+      for (int64_t i = 0; i < size; ++i) {
+        if (i > 0) out_ += ", ";
         index_ = i;
         print(dim + 1);
       }
@@ -45,6 +49,68 @@ class ArrayPrinter {
   }
 
  private:
+  // 64-bit floats have too many digits for blocks.
+  static constexpr bool kInBlocks = IsMiniFloat<T>::value || std::is_same_v<T, float>;
+
+  void print_row(int64_t size) {
+    constexpr int64_t kPiece = 32 * DecimalBlock::kSize;
+    for (int64_t i = 0; i < size; i += kPiece) {
+      if (i > 0) out_ += ", ";
+      const int64_t count = std::min(kPiece, size - i);
+      print_piece(count);
+      printed_ += count;
+      if (!foreseen_) foresee();
+    }
+  }
+  // Once a few are printed, the room for the others is known.
+  void foresee() {
+    constexpr int64_t kEnough = 1000;
+    if (printed_ < kEnough) return;
+    foreseen_ = true;
+    const auto written = static_cast<double>(out_.size() - start_);
+    const auto more = static_cast<double>(shape_.element_count() - printed_);
+    out_.expect(static_cast<size_t>(written / static_cast<double>(printed_) * more * 1.02));
+  }
+  void print_piece(int64_t count) {
+    constexpr int64_t kWorthABlock = 8;
+    int64_t i = 0;
+    if constexpr (kInBlocks) {
+      while (step_ != 0 && count - i >= kWorthABlock) {
+        const int64_t size = std::min<int64_t>(DecimalBlock::kSize, count - i);
+        print_block(size, i > 0);
+        i += size;
+      }
+    }
+    for (; i < count; ++i) {
+      if (i > 0) out_ += ", ";
+      append_element(out_, next(), false);
+    }
+  }
+  void print_block(int64_t size, bool behind_others) {
+    constexpr size_t kRoom = DecimalBlock::kSize * (DecimalBlock::kRoom + 2);
+    std::array<float, DecimalBlock::kSize> values{};
+    if constexpr (IsMiniFloat<T>::value) {
+      decode_floats(element_type_of<T>, next_, size, values.data());
+      block_.find<max_digits<T>()>(values.data());
+    } else {
+      std::memcpy(values.data(), next_, static_cast<size_t>(size) * sizeof(T));
+      block_.find<0>(values.data());
+    }
+    char* to = out_.room(kRoom);
+    for (int i = 0; i < size; ++i) {
+      std::memcpy(to, ", ", 2);
+      to += i > 0 || behind_others ? 2 : 0;
+      const T value = next();
+      if (block_.has(i)) [[likely]] {
+        to = block_.write(to, i);
+      } else {
+        out_.commit(to);
+        append_element(out_, value, false);
+        to = out_.room(kRoom);
+      }
+    }
+    out_.commit(to);
+  }
   T next() {
     T value;
     std::memcpy(static_cast<void*>(&value), next_, sizeof(T));
@@ -63,7 +129,11 @@ class ArrayPrinter {
   const Shape& shape_;
   const std::byte* next_;
   const size_t step_;
+  const size_t start_;
   int64_t index_ = 0;
+  int64_t printed_ = 0;
+  bool foreseen_ = false;
+  DecimalBlock block_;
 };
 
 bool is_zero(std::span<const std::byte> bytes) {

@@ -53,6 +53,10 @@ class TextBuffer {
     at_ += size;
   }
 
+  /// Says that about so many characters will follow, so that room for them is made at once.
+  void expect(size_t size) {
+    if (static_cast<size_t>(end_ - at_) < size) resize(size);
+  }
   /// Where the next `size` characters may be written; commit() says how far they went.
   char* room(size_t size) {
     if (static_cast<size_t>(end_ - at_) < size) grow(size);
@@ -63,8 +67,11 @@ class TextBuffer {
  private:
   void grow(size_t size) {
     constexpr size_t kLeast = 256;
-    auto used = static_cast<size_t>(at_ - out_.data());
-    out_.resize(used + std::max({size, used, kLeast}));
+    resize(std::max({size, this->size(), kLeast}));
+  }
+  void resize(size_t room) {
+    const size_t used = size();
+    out_.resize(used + room);
     at_ = out_.data() + used;
     end_ = out_.data() + out_.size();
   }

@@ -1,14 +1,18 @@
 // Numbers are written digit for digit as printf's %g would.
 #include "ir/text/decimal.h"
 
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <random>
 #include <string>
+#include <utility>
 
 #include <doctest/doctest.h>
+
+#include "ir/text/decimal_block.h"
 
 namespace minihlo::internal {
 namespace {
@@ -121,6 +125,73 @@ TEST_CASE("decimals: powers of two and of ten, and their neighbours") {
       check_rounded(value);
     }
   }
+}
+
+// A block has what it should have, as one number alone would be written.
+template <int digits>
+void check_block(const std::array<float, DecimalBlock::kSize>& values) {
+  DecimalBlock block;
+  block.find<digits>(values.data());
+  const float end = digits == 0 ? 1e6F : std::pow(10.0F, static_cast<float>(digits));
+  for (int i = 0; i < DecimalBlock::kSize; ++i) {
+    const float value = values[static_cast<size_t>(i)];
+    const bool common = std::abs(value) > 1e-4F && std::abs(value) < 0.94F * end;
+    if (common && !block.has(i)) CHECK(value == 0);
+    if (!block.has(i)) continue;
+    char text[DecimalBlock::kRoom];
+    const std::string found(text, block.write(text, i));
+    if constexpr (digits == 0) {
+      CHECK_QUICKLY(found, expected(value));
+    } else {
+      CHECK_QUICKLY(found, general(value, digits));
+    }
+  }
+}
+
+void check_blocks(const std::array<float, DecimalBlock::kSize>& values) {
+  check_block<0>(values);
+  check_block<2>(values);
+  check_block<3>(values);
+  check_block<4>(values);
+  check_block<5>(values);
+}
+
+TEST_CASE("decimals: blocks write what single numbers are written as") {
+  std::mt19937 random(1);
+  std::array<float, DecimalBlock::kSize> values;
+  for (int round = 0; round < 4000; ++round) {
+    for (float& value : values) {
+      const auto bits = static_cast<uint32_t>(random());
+      if (round % 4 == 0) {
+        std::memcpy(&value, &bits, sizeof(value));
+      } else if (round % 4 == 1) {  // few digits
+        value = static_cast<float>(static_cast<int>(bits % 20001) - 10000) /
+                std::pow(10.0F, static_cast<float>(bits >> 16 & 7));
+      } else {
+        value = std::ldexp(static_cast<float>(static_cast<int32_t>(bits)),
+                           static_cast<int>(random() % 34) - 45);
+      }
+    }
+    check_blocks(values);
+  }
+  // Powers of ten and half of the last digit that is written, and what is next to them.
+  for (int exponent = -6; exponent < 8; ++exponent) {
+    for (double factor : {1.0, 9.5, 9.95, 9.995, 9.9995, 9.99995, 9.999995, 1.5, 1.05}) {
+      const auto near = static_cast<float>(factor * std::pow(10.0, exponent));
+      float value = near;
+      for (int i = 0; i < 16; ++i) value = std::nextafter(value, 0.0F);
+      for (float& each : values) each = std::exchange(value, std::nextafter(value, HUGE_VALF));
+      check_blocks(values);
+    }
+  }
+  values.fill(std::numeric_limits<float>::quiet_NaN());
+  values[1] = HUGE_VALF;
+  values[2] = -HUGE_VALF;
+  values[3] = 0;
+  values[4] = -0.0F;
+  DecimalBlock block;
+  block.find<0>(values.data());
+  for (int i = 0; i < DecimalBlock::kSize; ++i) CHECK(!block.has(i));
 }
 
 TEST_CASE("whole numbers") {
