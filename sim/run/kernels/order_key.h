@@ -39,4 +39,15 @@ auto order_key(T value) {
   }
 }
 
+/// The same as an unsigned number, of at least as many bits as the type.
+template <class Number, class T>
+Number order_number(T value) {
+  constexpr Number kHalf = Number{1} << (8 * sizeof(Number) - 1);
+  return static_cast<Number>(order_key(value)) + (is_unsigned(element_type_of<T>) ? 0 : kHalf);
+}
+
+/// The type of the numbers that order the values of a type.
+template <class T>
+using OrderNumber = std::conditional_t<(info(element_type_of<T>).bits > 32), uint64_t, uint32_t>;
+
 }  // namespace minihlo

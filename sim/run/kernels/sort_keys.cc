@@ -30,9 +30,7 @@ Number number_of(T value) {
       return 0;
     }
   }
-  constexpr ElementType kType = element_type_of<T>;
-  constexpr Number kHalf = Number{1} << (8 * sizeof(Number) - 1);
-  return static_cast<Number>(order_key(value)) + (is_unsigned(kType) ? 0 : kHalf);
+  return order_number<Number>(value);
 }
 
 template <class Number, class T>
@@ -95,7 +93,7 @@ void SortKey::number(std::span<const std::byte* const> operands, int64_t begin, 
     }
     dispatch(type_, [&]<class T>(std::type_identity<T>) {
       if constexpr (!kIsComplex<T>) {
-        using Number = std::conditional_t<(info(element_type_of<T>).bits > 32), uint64_t, uint32_t>;
+        using Number = OrderNumber<T>;
         write_numbers(reinterpret_cast<const T*>(places.back()), count, descending_,
                       is_total_order_, reinterpret_cast<Number*>(numbers) + at);
       }

@@ -229,5 +229,40 @@ TEST_CASE("sort: what asks for no order of keys is not taken for it") {
   check("  eq = pred[] compare(a0, b0), direction=EQ\n  before = pred[] not(eq)\n");
 }
 
+TEST_CASE("topk: a few of many are the first of all") {
+  uint32_t seed = 1;
+  for (int i = 0; i < kElementTypeCount; ++i) {
+    const auto type = static_cast<ElementType>(i);
+    if (is_complex(type)) continue;
+    CAPTURE(to_string(type));
+    for (bool largest : {false, true}) {
+      auto module = [&](int64_t k) {
+        return testing::parsed(
+            fmt::format("HloModule m\n\nENTRY main {{\n  x = {0}[3,300,2] parameter(0)\n"
+                        "  y = {0}[6,300] reshape(x)\n"
+                        "  ROOT t = ({0}[6,{1}], s32[6,{1}]) topk(y), k={1}, largest={2}\n}}\n",
+                        to_string(type), k, largest));
+      };
+      std::mt19937 random(seed++);
+      const Inputs inputs = {{random_tensor(type, 300, random)}};
+      const auto all = simulate(*module(300), {1, 1}, inputs);
+      REQUIRE(all.has_value());
+      const int64_t width = info(type).bytes;
+      for (int64_t k : {1, 17, 18, 19, 150}) {
+        const auto few = simulate(*module(k), {1, 1}, inputs);
+        REQUIRE(few.has_value());
+        for (int64_t row = 0; row < 6; ++row) {
+          for (size_t leaf = 0; leaf < 2; ++leaf) {
+            const int64_t bytes = leaf == 0 ? width : 4;
+            CHECK(std::memcmp(few->outputs[0][leaf].data.get() + row * k * bytes,
+                              all->outputs[0][leaf].data.get() + row * 300 * bytes,
+                              static_cast<size_t>(k * bytes)) == 0);
+          }
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace minihlo
