@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "ir/text/printer.h"
+#include "ir/text/text_size.h"
 #include "ir/verifier.h"
 
 namespace minihlo {
@@ -239,12 +240,17 @@ class PipelineRun {
   }
 
   tl::expected<void, std::string> repeat(const PassCall& call) {
-    std::string text = print_text(module_);
+    std::string text;
     for (int64_t left = *call.options.number("limit"); left > 0; --left) {
-      if (auto done = run_all(call.inner); !done) return done;
+      if (shape_characters(module_) > kMostShapeCharacters) {
+        return tl::make_unexpected(
+            "repeat: rounds are compared as text, in which the shapes of the module's instructions "
+            "take more than 1 GiB");
+      }
       std::string now = print_text(module_);
       if (now == text) break;
       text = std::move(now);
+      if (auto done = run_all(call.inner); !done) return done;
     }
     return {};
   }

@@ -37,8 +37,7 @@ std::unique_ptr<Module> load_module(const std::string& path, const ParseOptions&
 }
 
 bool can_be_written(const Module& module) {
-  constexpr int64_t kMostCharacters = int64_t{1} << 30;
-  if (shape_characters(module) <= kMostCharacters) return true;
+  if (shape_characters(module) <= kMostShapeCharacters) return true;
   print_error("the shapes of the module's instructions take more than 1 GiB when they are written",
               "too-large");
   return false;

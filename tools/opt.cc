@@ -161,6 +161,7 @@ class Opt : public Command {
 
   void print_after(const Module& module, const PassCall& call) const {
     if (print_after_ != "all" && print_after_ != call.info->name) return;
+    if (!can_be_written(module)) return;
     print_stderr(fmt::format("// after {}\n{}", call.to_string(), print_text(module)));
   }
 
@@ -176,6 +177,7 @@ class Opt : public Command {
         "module_0000.{}.{:04}.minihlo.after_{}.before_{}.txt", name.substr(0, 100), dumps_++,
         done ? done->info->name : "pipeline-start", next ? next->info->name : "pipeline-end");
     dump_failed_ =
+        !can_be_written(module) ||
         !write_output((std::filesystem::path(dump_folder_) / file).string(), print_text(module));
   }
 

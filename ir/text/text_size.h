@@ -13,4 +13,7 @@ namespace minihlo {
 /// don't hold is the greatest they do.
 int64_t shape_characters(const Module& module);
 
+/// Modules whose shapes take more are not written.
+inline constexpr int64_t kMostShapeCharacters = int64_t{1} << 30;
+
 }  // namespace minihlo

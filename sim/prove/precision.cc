@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ir/numbers.h"
+#include "sim/prove/types.h"
 
 namespace minihlo::prove {
 namespace {
@@ -18,13 +19,6 @@ double spacing(ElementType type) {
   encode_float(type, 1, reinterpret_cast<std::byte*>(&bits));
   ++bits;
   return decode_float(type, reinterpret_cast<const std::byte*>(&bits)) - 1;
-}
-
-bool has_floats(const Shape* shape) {
-  const std::vector<const Shape*> leaves = leaf_shapes(shape);
-  return std::ranges::any_of(leaves, [](const Shape* leaf) {
-    return leaf->is_array() && (is_float(leaf->element_type()) || is_complex(leaf->element_type()));
-  });
 }
 
 // Whether a difference is one by rounding, given the values in wider arithmetic.

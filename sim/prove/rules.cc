@@ -4,16 +4,10 @@
 
 #include "ir/semantics/reducers.h"
 #include "sim/prove/identities.h"
+#include "sim/prove/types.h"
 
 namespace minihlo::prove {
 namespace {
-
-bool has_floats(const Shape* shape) {
-  const std::vector<const Shape*> leaves = leaf_shapes(shape);
-  return std::ranges::any_of(leaves, [](const Shape* leaf) {
-    return leaf->is_array() && (is_float(leaf->element_type()) || is_complex(leaf->element_type()));
-  });
-}
 
 // Whether an instruction makes of two NaN that differ in their bits something that differs by more.
 bool observes_nan_bits(const Instruction& instruction) {

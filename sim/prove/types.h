@@ -1,7 +1,10 @@
 // Sets of element types that rules are for.
 #pragma once
 
+#include <algorithm>
+
 #include "ir/element_type.h"
+#include "ir/shape.h"
 
 namespace minihlo::prove {
 
@@ -29,6 +32,14 @@ constexpr TypeSet set_of(ElementType type) {
       return kComplexes;
   }
   return kPreds;
+}
+
+/// Whether a shape has arrays of floats or complex numbers.
+inline bool has_floats(const Shape* shape) {
+  return std::ranges::any_of(leaf_shapes(shape), [](const Shape* leaf) {
+    return leaf->is_array() &&
+           (set_of(leaf->element_type()) & (kFloats | kScales | kComplexes)) != 0;
+  });
 }
 
 }  // namespace minihlo::prove

@@ -1,6 +1,7 @@
 #include "passes/pipeline.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "tests/passes/run_passes.h"
 
@@ -94,6 +95,20 @@ ENTRY e {
   ROOT a = f32[2] collective-permute(x), channel_id=1, source_target_pairs={{0,1},{1,0}}
 }
 )";
+
+TEST_CASE("pipeline: a repeat does not write what memory does not hold") {
+  std::string text = "HloModule m\n\nENTRY e {\n  t0 = f32[] parameter(0)\n";
+  for (int i = 1; i <= 17; ++i) text += fmt::format("  t{0} = tuple(t{1}, t{1})\n", i, i - 1);
+  for (int i = 0; i < 1200; ++i) text += fmt::format("  v{} = tuple(t17)\n", i);
+  auto module = testing::parse_module(text + "}\n");
+  REQUIRE(module);
+  auto source = Source::from_string("passes", "repeat(dce)");
+  Diagnostics diagnostics(source);
+  PassContext context;
+  auto done = run_pipeline(*module, *parse_pipeline(source, diagnostics), context, false);
+  REQUIRE(!done);
+  CHECK(done.error().ends_with("take more than 1 GiB"));
+}
 
 // A pass that breaks what it touches.
 class Breaker : public Pass {

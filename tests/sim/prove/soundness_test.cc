@@ -256,7 +256,7 @@ class Expressions {
   std::map<std::string, bool> supported_;
 };
 
-// x, y and z: all pairs of the values of a type of up to 8 bits, else of special and random ones.
+// x, y and z: all pairs of the values of a type of up to 6 bits, else of special and random ones.
 std::vector<HostTensor> inputs_of(ElementType type, uint64_t seed) {
   std::mt19937_64 random(seed);
   const int bits = type == ElementType::PRED ? 1 : info(type).bits;
