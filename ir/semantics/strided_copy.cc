@@ -108,7 +108,7 @@ void copy_plane(const T* operand, T* result, const Axis& outer, const Axis& inne
       });
 }
 
-constexpr int64_t kLongRun = 512;  // bytes
+constexpr int64_t kLongRun = 256;  // bytes
 
 // Short runs, without a call each.
 void copy_run(const std::byte* operand, std::byte* result, int64_t bytes) {
@@ -125,6 +125,46 @@ void copy_run(const std::byte* operand, std::byte* result, int64_t bytes) {
   if (at < bytes) std::memcpy(result + bytes - kWord, operand + bytes - kWord, kWord);
 }
 
+// Puts short runs together that lie together in the result, so that whole lines of it are written
+// past the cache.
+class JoinedRuns {
+ public:
+  // `count` runs of at most kLongRun bytes, `stride` apart in the operand.
+  void add(const std::byte* operand, int64_t stride, std::byte* result, int64_t count,
+           int64_t bytes) {
+    if (result != end_) flush(false);
+    while (count > 0) {
+      const int64_t part = std::min(count, (kMaxBytes - size_) / bytes);
+      std::byte* to = bytes_ + size_;
+      for (int64_t k = 0; k < part; ++k) copy_run(operand + k * stride, to + k * bytes, bytes);
+      operand += part * stride;
+      result += part * bytes;
+      count -= part;
+      size_ += part * bytes;
+      end_ = result;
+      if (count > 0) flush(true);
+    }
+  }
+  // Writes what there is; a line that is not full yet stays if more is to come behind it.
+  void flush(bool goes_on) {
+    if (size_ == 0) return;
+    const auto in_line =
+        static_cast<int64_t>(reinterpret_cast<uintptr_t>(end_) % uintptr_t{kCacheLine});
+    const int64_t rest = goes_on ? std::min(in_line, size_) : 0;
+    copy_past_cache(bytes_, end_ - size_, size_ - rest);
+    std::memmove(bytes_, bytes_ + size_ - rest, static_cast<size_t>(rest));
+    size_ = rest;
+  }
+
+ private:
+  static constexpr int64_t kMaxBytes = 2048;
+  static_assert(kMaxBytes >= kLongRun + kCacheLine);
+
+  alignas(kCacheLine) std::byte bytes_[kMaxBytes];
+  int64_t size_ = 0;
+  std::byte* end_ = nullptr;  // of what they are in the result
+};
+
 // The same for runs of `run` elements that lie together on both sides.
 template <class T>
 void copy_plane_of_runs(const T* operand_elements, T* result_elements, Axis outer, Axis inner,
@@ -136,8 +176,8 @@ void copy_plane_of_runs(const T* operand_elements, T* result_elements, Axis oute
     axis->operand_stride *= static_cast<int64_t>(sizeof(T));
     axis->result_stride *= static_cast<int64_t>(sizeof(T));
   }
-  constexpr int64_t kStreams = 8, kJoined = 2 * kStreams * kLongRun;
-  const bool is_together = inner.result_stride == bytes;
+  constexpr int64_t kStreams = 8;
+  const bool is_together = inner.result_stride == bytes, is_long = bytes > kLongRun;
   // Whether runs, or kStreams of them that lie together, fill lines of the result; else those that
   // lie together are put together first.
   const bool fills_lines = past_cache &&
@@ -146,45 +186,34 @@ void copy_plane_of_runs(const T* operand_elements, T* result_elements, Axis oute
                            reinterpret_cast<uintptr_t>(result) % uintptr_t{kCacheLine} == 0 &&
                            outer.result_stride % kCacheLine == 0 &&
                            (is_together || inner.result_stride % kCacheLine == 0);
-  const bool joins = past_cache && !fills_lines && is_together && bytes <= kLongRun;
-  alignas(kCacheLine) std::byte joined[kJoined];
-  auto copy_runs = [&](const std::byte* from, std::byte* to, int64_t count) {
-    if (fills_lines) {
-      for (int64_t k = 0; k < count; ++k) {
-        copy_words_past_cache(from + k * inner.operand_stride, to + k * inner.result_stride, bytes);
-      }
-    } else if (joins) {
-      const int64_t at_once = kJoined / bytes;
-      for (int64_t done = 0; done < count; done += at_once) {
-        const int64_t part = std::min(at_once, count - done);
-        for (int64_t k = 0; k < part; ++k) {
-          copy_run(from + (done + k) * inner.operand_stride, joined + k * bytes, bytes);
-        }
-        copy_past_cache(joined, to + done * bytes, part * bytes);
-      }
-    } else {
-      for (int64_t k = 0; k < count; ++k) {
-        const std::byte* operand_run = from + k * inner.operand_stride;
-        std::byte* result_run = to + k * inner.result_stride;
-        if (past_cache && bytes > kLongRun) {
-          copy_past_cache(operand_run, result_run, bytes);
-        } else {
-          copy_run(operand_run, result_run, bytes);
-        }
+  const bool joins = past_cache && !fills_lines && is_together && !is_long;
+  JoinedRuns joined;
+  auto copy_runs = [&](int64_t i, int64_t j, int64_t count) {
+    const std::byte* from = operand + i * outer.operand_stride + j * inner.operand_stride;
+    std::byte* to = result + i * outer.result_stride + j * inner.result_stride;
+    if (joins) return joined.add(from, inner.operand_stride, to, count, bytes);
+    for (int64_t k = 0; k < count; ++k) {
+      const std::byte* operand_run = from + k * inner.operand_stride;
+      std::byte* result_run = to + k * inner.result_stride;
+      if (fills_lines) {
+        copy_words_past_cache(operand_run, result_run, bytes);
+      } else if (past_cache && is_long) {
+        copy_past_cache(operand_run, result_run, bytes);
+      } else {
+        copy_run(operand_run, result_run, bytes);
       }
     }
   };
   // Where axes are crossed the operand is read along `outer` in a few streams, which the machine
-  // fetches ahead; as many runs, whole lines of them, are written together.
-  const int64_t streams = bytes % (kCacheLine / kStreams) == 0 ? kStreams : 2 * kStreams;
+  // fetches ahead; as many runs, whole lines of them, are written together. What has long runs
+  // without whole lines is best read in one stream.
+  int64_t streams = bytes % (kCacheLine / kStreams) == 0 ? kStreams : 2 * kStreams;
+  if (past_cache && is_long && !fills_lines) streams = 1;
   const int64_t width = is_crossed(outer, inner) ? streams : inner.size;
   for (int64_t j = 0; j < inner.size; j += width) {
-    for (int64_t i = 0; i < outer.size; ++i) {
-      copy_runs(operand + i * outer.operand_stride + j * inner.operand_stride,
-                result + i * outer.result_stride + j * inner.result_stride,
-                std::min(width, inner.size - j));
-    }
+    for (int64_t i = 0; i < outer.size; ++i) copy_runs(i, j, std::min(width, inner.size - j));
   }
+  joined.flush(false);
 }
 
 // Calls body(operand offset, result offset) for each index of the leading axes.
