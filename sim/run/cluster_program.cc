@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/run/kernels/chain.h"
 #include "sim/walk.h"
 
 namespace minihlo {
@@ -17,12 +18,22 @@ namespace {
 // the machine fetches ahead.
 constexpr int64_t kBlockBytes = 2048;
 constexpr int64_t kAlignment = 64;
+constexpr size_t kMaxChain = 32;  // instructions
 
 // Elements that stand somewhere, or in the memory of the thread.
 struct Source {
   const std::byte* data = nullptr;
   int64_t scratch = -1;  // offset there, where `data` is null
   int64_t bytes = 0;     // of an element
+};
+
+// A step of a chain: what it does with the value so far and operand `other` of the whole.
+struct Link {
+  static constexpr int kItself = -1;  // the value so far, again
+
+  Opcode opcode;
+  bool other_first;
+  int other;
 };
 
 struct Step {
@@ -32,6 +43,7 @@ struct Step {
   std::byte* result = nullptr;  // null: at `scratch`
   int64_t scratch = -1;
   int64_t bytes = 0;
+  std::vector<Link> chain = {};  // from operand 0 on; where there are several, instead of `op`
 };
 
 // One element that stands for all, spread over a block of the thread's memory at the start.
@@ -72,6 +84,32 @@ void copy_broadcast(const Step& step, int64_t begin, int64_t count, std::byte* t
   }
 }
 
+// Elements [begin, begin + count) of an elementwise instruction or a chain of them.
+void run_step(const Step& step, int64_t begin, int64_t count, const std::byte* scratch,
+              std::byte* to) {
+  auto place = [&](const Source& from) {
+    return from.data ? from.data + begin * from.bytes : scratch + from.scratch;
+  };
+  if (step.chain.size() > 1) {
+    ChainStep steps[kMaxChain];
+    for (size_t i = 0; i < step.chain.size(); ++i) {
+      const Link& link = step.chain[i];
+      steps[i] = {link.opcode, link.other_first,
+                  link.other == Link::kItself
+                      ? nullptr
+                      : place(step.operands[static_cast<size_t>(link.other)])};
+    }
+    run_chain(step.op->result_type(), place(step.operands[0]), {steps, step.chain.size()}, count,
+              to);
+    return;
+  }
+  const std::byte* operands[ElementwiseOp::kMaxOperands] = {};
+  constexpr int64_t kSteps[] = {1, 1, 1};
+  static_assert(std::size(kSteps) == ElementwiseOp::kMaxOperands);
+  for (size_t i = 0; i < step.operands.size(); ++i) operands[i] = place(step.operands[i]);
+  (*step.op)(count, operands, kSteps, to);
+}
+
 void run_blocks(const Blocks& blocks, int64_t begin, int64_t end) {
   static thread_local std::vector<std::byte> memory;
   const auto needed = static_cast<size_t>(blocks.scratch_bytes + kAlignment);
@@ -87,18 +125,11 @@ void run_blocks(const Blocks& blocks, int64_t begin, int64_t end) {
     next = std::min(end, begin + blocks.size);
     for (const Step& step : blocks.steps) {
       std::byte* to = step.result ? step.result + begin * step.bytes : scratch + step.scratch;
-      if (!step.op) {
+      if (step.op) {
+        run_step(step, begin, next - begin, scratch, to);
+      } else {
         copy_broadcast(step, begin, next - begin, to);
-        continue;
       }
-      const std::byte* operands[ElementwiseOp::kMaxOperands] = {};
-      constexpr int64_t kSteps[] = {1, 1, 1};
-      static_assert(std::size(kSteps) == ElementwiseOp::kMaxOperands);
-      for (size_t i = 0; i < step.operands.size(); ++i) {
-        const Source& from = step.operands[i];
-        operands[i] = from.data ? from.data + begin * from.bytes : scratch + from.scratch;
-      }
-      (*step.op)(next - begin, operands, kSteps, to);
     }
   }
 }
@@ -243,8 +274,7 @@ class ClusterProgram::Assembler {
       all_single = all_single && is_single(member, i);
     }
     if (all_single) return add_one_element(member, value);
-    Step step{member.op, member.axes, {}, nullptr, -1, member.bytes};
-    for (size_t i = 0; i < member.operands.size(); ++i) step.operands.push_back(source(member, i));
+    Step step = chained_to_last(m);
     if (value.is_output) {
       auto result = memory_of(m);
       if (!result) return tl::unexpected(std::move(result.error()));
@@ -259,6 +289,37 @@ class ClusterProgram::Assembler {
     ++cost_;
     blocks_.steps.push_back(std::move(step));
     return {};
+  }
+
+  // The step of member m, without a result. If it alone reads what the last step makes, and both
+  // can be parts of a chain, that step becomes one with it.
+  Step chained_to_last(size_t m) {
+    const Member& member = program_.members_[m];
+    const Opcode opcode = member.instruction->opcode();
+    const bool can_chain = member.op && has_chain_step(opcode, member.op->result_type());
+    const size_t before = std::exchange(last_value_, program_.member_value(m));
+    Step step{member.op, member.axes, {}, nullptr, -1, member.bytes};
+    const bool joins = can_chain && before != kNobody && values_[before].last_reader == m &&
+                       !values_[before].is_output && !blocks_.steps.empty() &&
+                       !blocks_.steps.back().chain.empty() &&
+                       blocks_.steps.back().chain.size() < kMaxChain;
+    if (joins && std::ranges::count(member.operands, before) > 0) {
+      step = std::move(blocks_.steps.back());
+      blocks_.steps.pop_back();
+      step.scratch = -1;
+      const bool other_first = member.operands[0] != before;
+      const size_t other = other_first ? 0 : 1;
+      Link link{opcode, other_first, Link::kItself};
+      if (member.operands[other] != before) {
+        link.other = static_cast<int>(step.operands.size());
+        step.operands.push_back(source(member, other));
+      }
+      step.chain.push_back(link);
+      return step;
+    }
+    for (size_t i = 0; i < member.operands.size(); ++i) step.operands.push_back(source(member, i));
+    if (can_chain) step.chain.push_back({opcode, false, 1});
+    return step;
   }
 
   // All operands have one element for all: so has the result.
@@ -298,6 +359,7 @@ class ClusterProgram::Assembler {
   std::vector<Value> values_;
   int64_t count_ = 0;
   int64_t cost_ = 1;
+  size_t last_value_ = kNobody;  // what the last step makes
   std::vector<int64_t> free_slots_;
   Blocks blocks_;
 };
