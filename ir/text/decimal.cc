@@ -160,6 +160,16 @@ int write_digits(char* to, uint64_t digits) {
   return significant;
 }
 
+char* write_exponent(char* to, int exponent) {
+  *to++ = 'e';
+  *to++ = exponent < 0 ? '-' : '+';
+  const int magnitude = std::abs(exponent);
+  if (magnitude >= 100) return std::to_chars(to, to + 3, magnitude).ptr;
+  *to++ = static_cast<char>('0' + magnitude / 10);
+  *to++ = static_cast<char>('0' + magnitude % 10);
+  return to;
+}
+
 // %g of `digits`, an integer of `count` digits or 10^count, times 10^-power.
 template <int count>
 char* layout(char* to, uint64_t digits, int power) {
@@ -172,23 +182,24 @@ char* layout(char* to, uint64_t digits, int power) {
   if constexpr (count <= 9) {
     // Most floats: straight to where they belong, as what was just written in small pieces is slow
     // to read in larger ones.
-    if (exponent <= 0 && exponent >= -4) {
+    if (exponent <= 0) {
       const uint64_t nine = digits * kTens[9 - count];
       const uint64_t block = eight_digits(nine % kTens[8]);
       const uint64_t text = block | kZeros;
       const char first = static_cast<char>('0' + nine / kTens[8]);
       const int behind = block == 0 ? 0 : 8 - std::countl_zero(block) / 8;
-      if (exponent == 0) {
-        to[0] = first;
-        to[1] = '.';
-        std::memcpy(to + 2, &text, 8);
-        return behind == 0 ? to + 1 : to + 2 + behind;
+      if (exponent < 0 && exponent >= -4) {
+        std::memcpy(to, "0.000", 5);
+        to += 1 - exponent;
+        *to++ = first;
+        std::memcpy(to, &text, 8);
+        return to + behind;
       }
-      std::memcpy(to, "0.000", 5);
-      to += 1 - exponent;
-      *to++ = first;
-      std::memcpy(to, &text, 8);
-      return to + behind;
+      to[0] = first;
+      to[1] = '.';
+      std::memcpy(to + 2, &text, 8);
+      to += behind == 0 ? 1 : 2 + behind;
+      return exponent == 0 ? to : write_exponent(to, exponent);
     }
   }
   char text[48];
@@ -211,11 +222,7 @@ char* layout(char* to, uint64_t digits, int power) {
     std::memcpy(to, text + 1, 17);
     to += size - 1;
   }
-  *to++ = 'e';
-  *to++ = exponent < 0 ? '-' : '+';
-  const int magnitude = std::abs(exponent);
-  if (magnitude < 10) *to++ = '0';
-  return std::to_chars(to, to + 3, magnitude).ptr;
+  return write_exponent(to, exponent);
 }
 
 template <class T>

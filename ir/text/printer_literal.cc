@@ -75,9 +75,11 @@ class ArrayPrinter {
     constexpr int64_t kWorthABlock = 8;
     int64_t i = 0;
     if constexpr (kInBlocks) {
-      while (step_ != 0 && count - i >= kWorthABlock) {
+      // After a block of zeros, say, more of them are likely.
+      bool worth = step_ != 0;
+      while (worth && count - i >= kWorthABlock) {
         const int64_t size = std::min<int64_t>(DecimalBlock::kSize, count - i);
-        print_block(size, i > 0);
+        worth = print_block(size, i > 0);
         i += size;
       }
     }
@@ -86,7 +88,8 @@ class ArrayPrinter {
       append_element(out_, next(), false);
     }
   }
-  void print_block(int64_t size, bool behind_others) {
+  // False where the block had none of the values.
+  bool print_block(int64_t size, bool behind_others) {
     constexpr size_t kRoom = DecimalBlock::kSize * (DecimalBlock::kRoom + 2);
     std::array<float, DecimalBlock::kSize> values{};
     if constexpr (IsMiniFloat<T>::value) {
@@ -96,6 +99,7 @@ class ArrayPrinter {
       std::memcpy(values.data(), next_, static_cast<size_t>(size) * sizeof(T));
       block_.find<0>(values.data());
     }
+    bool any = false;
     char* to = out_.room(kRoom);
     for (int i = 0; i < size; ++i) {
       std::memcpy(to, ", ", 2);
@@ -103,6 +107,7 @@ class ArrayPrinter {
       const T value = next();
       if (block_.has(i)) [[likely]] {
         to = block_.write(to, i);
+        any = true;
       } else {
         out_.commit(to);
         append_element(out_, value, false);
@@ -110,6 +115,7 @@ class ArrayPrinter {
       }
     }
     out_.commit(to);
+    return any;
   }
   T next() {
     T value;
