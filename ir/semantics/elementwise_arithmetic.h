@@ -162,6 +162,12 @@ struct Atan2 {
   T operator()(T y, T x) const;
 };
 
+/// All bits, which are a NaN, if either is NaN, else none.
+template <Real T>
+BitsOf<T> all_bits_if_nan(T a, T b) {
+  return a != a || b != b ? static_cast<BitsOf<T>>(-1) : BitsOf<T>{0};
+}
+
 /// NaN if either is; -0 is less than +0. Of complex numbers, as on XLA's CPU backend, the first
 /// unless its real part is less than the other's, or one of them is NaN.
 struct Maximum {
@@ -174,11 +180,10 @@ struct Maximum {
   template <Real T>
   T operator()(T a, T b) const {
     using Bits = BitsOf<T>;
-    // Equal values have equal bits unless they are zeros of different sign.
-    const T equal = std::bit_cast<T>(std::bit_cast<Bits>(a) & std::bit_cast<Bits>(b));
-    const T ordered = a > b ? a : b > a ? b : equal;
-    const T unless_nan = a != a ? a : ordered;
-    return b != b ? b : unless_nan;
+    // Two instructions of most machines. They differ for zeros of different sign, and for NaNs.
+    const T first = a > b ? a : b, second = b > a ? b : a;
+    const Bits ordered = std::bit_cast<Bits>(first) & std::bit_cast<Bits>(second);
+    return std::bit_cast<T>(ordered | all_bits_if_nan(a, b));
   }
   template <Complex T>
   T operator()(T a, T b) const {
@@ -196,10 +201,9 @@ struct Minimum {
   template <Real T>
   T operator()(T a, T b) const {
     using Bits = BitsOf<T>;
-    const T equal = std::bit_cast<T>(std::bit_cast<Bits>(a) | std::bit_cast<Bits>(b));
-    const T ordered = a < b ? a : b < a ? b : equal;
-    const T unless_nan = a != a ? a : ordered;
-    return b != b ? b : unless_nan;
+    const T first = a < b ? a : b, second = b < a ? b : a;
+    const Bits ordered = std::bit_cast<Bits>(first) | std::bit_cast<Bits>(second);
+    return std::bit_cast<T>(ordered | all_bits_if_nan(a, b));
   }
   template <Complex T>
   T operator()(T a, T b) const {

@@ -21,12 +21,10 @@ struct Lanes {
   // elementwise::Maximum, ::Minimum
   template <bool kMaximum>
   MINIHLO_ALWAYS_INLINE static void extreme(const Vector& a, const Vector& b, Vector& result) {
-    Vector value = kMaximum ? (Vector)((Bits)a & (Bits)b) : (Vector)((Bits)a | (Bits)b);
-    choose(kMaximum ? a > b : a < b, a, value);
-    choose(kMaximum ? b > a : b < a, b, value);
-    choose(a != a, a, value);
-    choose(b != b, b, value);
-    result = value;
+    const Vector first = kMaximum ? (a > b ? a : b) : (a < b ? a : b);
+    const Vector second = kMaximum ? (b > a ? b : a) : (b < a ? b : a);
+    const Bits ordered = kMaximum ? (Bits)first & (Bits)second : (Bits)first | (Bits)second;
+    result = (Vector)(ordered | (a != a) | (b != b));
   }
 };
 
