@@ -267,6 +267,10 @@ std::string problem_of(const DeviceMesh& mesh) {
   if (auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end()) {
     return fmt::format("the mesh has two axes '{}'", *twice);
   }
+  if (mesh.order && positive_product(sizes) != positive_product(mesh.order->reshape_dims)) {
+    return fmt::format("the mesh has axes of {}, and devices of {}", fmt::join(sizes, " x "),
+                       fmt::join(mesh.order->reshape_dims, " x "));
+  }
   if (!mesh.device_ids.empty() &&
       positive_product(sizes) != static_cast<int64_t>(mesh.device_ids.size())) {
     return fmt::format("the mesh has axes of {}, and {} devices", fmt::join(sizes, " x "),

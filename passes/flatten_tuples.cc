@@ -113,9 +113,7 @@ class Run {
       for (const Instruction* at : computation->instructions()) {
         const std::vector<Computation*> called = at->called_computations();
         for (const Computation* one : called) {
-          if (!is_control(at->opcode()) || at->has(attr::output_to_operand_aliasing)) {
-            is_fixed_[one->number()] = true;
-          }
+          if (!is_control(at->opcode())) is_fixed_[one->number()] = true;
           unite(called.front()->number(), one->number());
         }
       }

@@ -7,8 +7,8 @@ namespace {
 
 // That the operands from `from` on are start indices of operand 0: one integer scalar for each
 // dimension, all of one type, or a vector of them all.
-std::string check_starts(const Context& c, size_t from) {
-  const size_t rank = static_cast<size_t>(c.shape(0)->rank());
+std::string check_starts(const Context& c, size_t from, const Shape* array) {
+  const size_t rank = static_cast<size_t>(array->rank());
   if (c.count() == from + 1 && c.shape(from)->is_array() && c.shape(from)->rank() == 1) {
     if (std::string wrong = c.need_integers(from); !wrong.empty()) return wrong;
     if (c.shape(from)->dim(0) == static_cast<int64_t>(rank)) return "";
@@ -123,7 +123,7 @@ std::vector<int64_t> window_dims(int64_t rank, const IndexMaps& maps) {
 
 Result infer_dynamic_slice(const Context& c) {
   MINIHLO_RETURN_IF_WRONG(c.need_array(0));
-  MINIHLO_RETURN_IF_WRONG(check_starts(c, 1));
+  MINIHLO_RETURN_IF_WRONG(check_starts(c, 1, c.shape(0)));
   const Shape* operand = c.shape(0);
   std::span<const int64_t> sizes = c.get(attr::dynamic_slice_sizes);
   if (static_cast<int64_t>(sizes.size()) != operand->rank()) {
@@ -143,12 +143,16 @@ Result infer_dynamic_slice(const Context& c) {
   return c.array(operand->element_type(), dims);
 }
 
+// What is updated may be a buffer, which is written in place.
 Result infer_dynamic_update_slice(const Context& c) {
-  MINIHLO_RETURN_IF_WRONG(c.need_arrays(0, 2));
-  MINIHLO_RETURN_IF_WRONG(c.need_like_types(0, 1));
-  MINIHLO_RETURN_IF_WRONG(check_starts(c, 2));
-  const Shape* operand = c.shape(0);
+  const bool is_buffer = c.shape(0)->kind() == Shape::Kind::kBuffer;
+  const Shape* operand = is_buffer ? c.shape(0)->element(0) : c.shape(0);
+  MINIHLO_RETURN_IF_WRONG(c.need_arrays(is_buffer, 2));
   const Shape* update = c.shape(1);
+  if (!like(operand->element_type(), update->element_type())) {
+    return fail("{} and {} differ in their element types", c.describe(0), c.describe(1));
+  }
+  MINIHLO_RETURN_IF_WRONG(check_starts(c, 2, operand));
   if (operand->rank() != update->rank()) {
     return fail("{} and {} differ in rank", c.describe(0), c.describe(1));
   }
@@ -161,7 +165,7 @@ Result infer_dynamic_update_slice(const Context& c) {
     }
     whole.dynamic |= own.dynamic;
   }
-  if (!update->is_dynamic()) return operand;
+  if (is_buffer || !update->is_dynamic()) return c.shape(0);
   return c.array(operand->element_type(), dims);
 }
 

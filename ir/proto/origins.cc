@@ -180,7 +180,9 @@ bool write_recovery_module(TextCursor& from, Writer& out) {
 }  // namespace
 
 bool read_origin(const Message& in, std::string& text) {
-  if (in.boolean(OriginalValueProto::is_synthetic_call)) {
+  const bool has_calls = in.has(OriginalValueProto::call_hierarchy);
+  const bool is_synthetic = in.boolean(OriginalValueProto::is_synthetic_call);
+  if (is_synthetic && !has_calls) {
     text = "{[synthetic_call]}";
     return true;
   }
@@ -192,9 +194,13 @@ bool read_origin(const Message& in, std::string& text) {
   }
   std::stable_sort(leaves.begin(), leaves.end(),
                    [](const Origin& a, const Origin& b) { return a.path < b.path; });
+  if (is_synthetic && leaves.empty()) leaves.emplace_back();
   text = "{";
   if (!append_origins(leaves, 0, text)) {
     return in.fail("invalid-origin", "the leaves are those of no tuple");
+  }
+  if (has_calls) {
+    text += fmt::format(",[\"{}\"]", escaped(in.text(OriginalValueProto::call_hierarchy)));
   }
   text += '}';
   return true;
@@ -209,7 +215,17 @@ bool write_origin(TextCursor& from, Writer& out) {
     return from.accept(TokenKind::kRightSquare) && from.accept(TokenKind::kRightBrace);
   }
   std::vector<int64_t> path;
-  return write_origins(from, out, path) && from.accept(TokenKind::kRightBrace);
+  if (!write_origins(from, out, path)) return false;
+  if (from.accept(TokenKind::kComma)) {
+    std::string calls;
+    if (!from.accept(TokenKind::kLeftSquare) || !from.string(calls) ||
+        !from.accept(TokenKind::kRightSquare)) {
+      return false;
+    }
+    if (calls.empty()) out.integer(OriginalValueProto::is_synthetic_call, 1);
+    out.text(OriginalValueProto::call_hierarchy, calls, true);
+  }
+  return from.accept(TokenKind::kRightBrace);
 }
 
 bool read_debug_attributes(const Message& in, std::string& text) {

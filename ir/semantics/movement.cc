@@ -274,7 +274,6 @@ bool is_movement(const Instruction& instruction) {
     case Opcode::kBroadcast:
     case Opcode::kConcatenate:
     case Opcode::kDynamicSlice:
-    case Opcode::kDynamicUpdateSlice:
     case Opcode::kPad:
     case Opcode::kReshape:
     case Opcode::kReverse:
@@ -282,6 +281,7 @@ bool is_movement(const Instruction& instruction) {
     case Opcode::kTranspose:
       return true;
     case Opcode::kCopy:
+    case Opcode::kDynamicUpdateSlice:
       return instruction.shape()->is_array();
     case Opcode::kBitcast:
       return instruction.shape()->is_array() &&

@@ -82,8 +82,6 @@ bool TextParser::wrap_async_start(Draft& draft, std::vector<Instruction*>& opera
   for (const Attribute& attribute : attributes) {
     bool own = false;
     for (const AttributeUse& use : info(draft.opcode).attributes) own |= use.id == attribute.id;
-    // A call that is begun asynchronously leaves its aliases to the start.
-    own &= draft.opcode != Opcode::kCall || attribute.id != AttributeId::output_to_operand_aliasing;
     bool copied = is_copied_to_wrapped(attribute.id);
     if (own || copied || attribute.id == AttributeId::result_accuracy) inner.push_back(attribute);
     if (!own) outer.push_back(attribute);

@@ -64,7 +64,8 @@ bool TextParser::parse_original_array(std::string& text) {
   return expect(TokenKind::kRightBrace, "behind a value's origin");
 }
 
-// {({"a"}, ({}, {"b" {0}}))}: the tree of the shape. Or {[synthetic_call]}.
+// {({"a"}, ({}, {"b" {0}})),["call.1"]}: the tree of the shape, and the calls in which the values
+// are, where there are any. Or {[synthetic_call]}.
 bool TextParser::parse_original_value(std::string& text) {
   const Token open = token();
   if (!expect(TokenKind::kLeftBrace, "before the origin")) return false;
@@ -76,8 +77,11 @@ bool TextParser::parse_original_value(std::string& text) {
            expect(TokenKind::kRightBrace, "behind the origin");
   }
   int64_t depth = 0;
+  std::string calls;
   while (!at(TokenKind::kRightBrace)) {
-    if (at(TokenKind::kLeftBrace)) {
+    if (at(TokenKind::kComma) && lexer_.peek().kind == TokenKind::kLeftSquare) {
+      if (!parse_original_calls(calls)) return false;
+    } else if (at(TokenKind::kLeftBrace)) {
       if (!parse_original_array(text)) return false;
     } else if (accept(TokenKind::kLeftParen)) {
       text += '(';
@@ -95,8 +99,22 @@ bool TextParser::parse_original_value(std::string& text) {
     return fail("invalid-value", open.location(), "a tuple in the origin is not closed");
   }
   lexer_.advance();
-  text += '}';
+  text += calls + '}';
   return true;
+}
+
+// ,["call.1/while#$"]: what an origin ends with.
+bool TextParser::parse_original_calls(std::string& text) {
+  lexer_.advance();
+  const Token square = token();
+  lexer_.advance();
+  if (!text.empty()) {
+    return fail("duplicate-value", square.location(), "the origin has its calls already");
+  }
+  if (!at(TokenKind::kString)) return fail_expected("the calls in quotes");
+  text = fmt::format(",[\"{}\"]", token().text);
+  lexer_.advance();
+  return expect(TokenKind::kRightSquare, "behind the calls");
 }
 
 // { {"a"} : {"b"}, "a module" {"c"} : {"d"} }

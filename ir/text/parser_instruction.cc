@@ -219,7 +219,13 @@ bool TextParser::parse_operand(std::vector<Instruction*>& operands) {
   } else if (is_name) {
     Token name;
     if (!expect_name("an operand", name)) return false;
-    if (!resolve_operand(name, shape, operand)) return false;
+    // A shape before the name is that of the element, where one is taken.
+    const bool is_element = at(TokenKind::kHash);
+    if (!resolve_operand(name, is_element ? nullptr : shape, operand)) return false;
+    while (at(TokenKind::kHash)) {
+      if (!parse_tuple_index(operand)) return false;
+    }
+    if (is_element && shape && !fits(name, shape, operand)) return false;
   } else if (bare_ && shape && open_scopes_ == 1) {
     // An operand that is only a shape is a parameter without a name of its own.
     std::string name = fmt::format("_{}", scope().computation->parameters().size());
@@ -230,25 +236,24 @@ bool TextParser::parse_operand(std::vector<Instruction*>& operands) {
   } else {
     return fail_expected("an operand");
   }
-  while (at(TokenKind::kHash)) {
-    if (!parse_tuple_index(operand)) return false;
-  }
   operands.push_back(operand);
   return true;
+}
+
+bool TextParser::fits(const Token& name, const Shape* shape, const Instruction* operand) {
+  if (compatible_but_for_dynamic(shape, operand->shape())) return true;
+  fail("operand-shape-mismatch", name.location(),
+       fmt::format("'{}' is {}, not {}", operand->name(), to_string(operand->shape()),
+                   to_string(shape)));
+  last_error_->notes.push_back({"it is defined here", operand->location()});
+  return false;
 }
 
 bool TextParser::resolve_operand(const Token& name, const Shape* shape, Instruction*& operand) {
   if (const auto* found = scope().names.find(name.text)) {
     operand = found->value;
     if (!operand) return false;
-    if (shape && !compatible_but_for_dynamic(shape, operand->shape())) {
-      fail("operand-shape-mismatch", name.location(),
-           fmt::format("'{}' is {}, not {}", name.text, to_string(operand->shape()),
-                       to_string(shape)));
-      last_error_->notes.push_back({"it is defined here", operand->location()});
-      return false;
-    }
-    return true;
+    return !shape || fits(name, shape, operand);
   }
   if (bare_ && shape && open_scopes_ == 1) {
     auto number = static_cast<int64_t>(scope().computation->parameters().size());

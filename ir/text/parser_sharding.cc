@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "ir/device_order.h"
 #include "ir/row_major.h"
@@ -241,13 +242,18 @@ bool TextParser::parse_named_sharding(Sharding& sharding) {
   NamedAxes axes;
   const Token place = token();
   const std::string_view word = token().text;
-  bool whole = at_word("replicated") || at_word("unreduced") || at_word("manual");
-  if (whole) {
+  const bool is_word = at_word("replicated") || at_word("unreduced") || at_word("manual");
+  bool whole = is_word;
+  if (is_word) {
     lexer_.advance();
   } else if (accept_key("unreduced")) {
     whole = true;
-    if (!parse_reduction(axes.reduction)) return false;
-    for (const MeshAxis& axis : sharding.mesh->axes) axes.unreduced.push_back({axis.name});
+    if (!at(TokenKind::kLeftBrace) && !parse_reduction(axes.reduction)) return false;
+    if (at(TokenKind::kLeftBrace)) {
+      if (!parse_axis_refs(axes.unreduced)) return false;
+    } else {
+      for (const MeshAxis& axis : sharding.mesh->axes) axes.unreduced.push_back({axis.name});
+    }
   } else if (!parse_list(TokenKind::kLeftSquare, TokenKind::kRightSquare, "around the dimensions",
                          [&] { return parse_dimension_axes(axes.dims.emplace_back()); })) {
     return false;
@@ -273,7 +279,6 @@ bool TextParser::parse_named_sharding(Sharding& sharding) {
   if (std::string wrong = problem_of(*sharding.mesh, axes); !wrong.empty()) {
     return fail("invalid-sharding", place.location(), std::move(wrong));
   }
-  const bool is_word = whole && axes.reduction.empty();
   sharding.named = is_word ? word : arena().copy_string(named_text(*sharding.mesh, axes));
   return true;
 }
@@ -332,6 +337,7 @@ bool TextParser::parse_mesh(const DeviceMesh*& mesh) {
     return false;
   }
   made.axes = arena().copy(axes);
+  mesh_axis_list_ = made.axes;
   if (at(TokenKind::kComma)) {
     Token next = lexer_.peek();
     if (next.kind == TokenKind::kKey && next.text == "device_ids") {
@@ -362,17 +368,26 @@ bool TextParser::parse_mesh_device_ids(DeviceMesh& mesh) {
   order.reshape_dims = arena().copy(values);
   if (!parse_axis_order(values.size(), order.transpose_perm)) return false;
   set_order(mesh, order, arena());
+  if (std::string wrong = problem_of(mesh); !wrong.empty()) {
+    return fail("invalid-mesh", place.location(), std::move(wrong));
+  }
   return expect(TokenKind::kRightParen, "behind the devices");
 }
 
-// 'x' or 'y':(2)2
+// 'x' or 'y':(2)2. An axis may be given by its place: '0'.
 bool TextParser::parse_axis_ref(std::vector<AxisRef>& axes) {
   AxisRef ref{};
   const Token name = token();
   if (!expect_string(ref.name, "the name of an axis, in quotes")) return false;
   if (!mesh_axes_.contains(ref.name)) {
-    return fail("invalid-mesh", name.location(),
-                fmt::format("the mesh has no axis '{}'", ref.name));
+    size_t place = 0;
+    const char* end = ref.name.data() + ref.name.size();
+    const auto read = std::from_chars(ref.name.data(), end, place);
+    if (read.ec != std::errc() || read.ptr != end || place >= mesh_axis_list_.size()) {
+      return fail("invalid-mesh", name.location(),
+                  fmt::format("the mesh has no axis '{}'", ref.name));
+    }
+    ref.name = mesh_axis_list_[place].name;
   }
   if (accept(TokenKind::kColon)) {
     const Token place = token();

@@ -131,13 +131,9 @@ const Instruction* sugared_operation(const Instruction& start) {
       computation->execution_thread()) {
     return nullptr;
   }
-  // An attribute of the start that the work might have is read as the work's, but for the aliases
-  // of a call. What the start calls is not printed.
+  // An attribute of the start that the work might have is read as the work's. What the start calls
+  // is not printed.
   for (const AttributeUse& use : info(root->opcode()).attributes) {
-    if (root->opcode() == Opcode::kCall && use.id == AttributeId::output_to_operand_aliasing) {
-      if (find_attribute(root->attributes(), use.id)) return nullptr;
-      continue;
-    }
     if (find_attribute(start.attributes(), use.id) && use.id != AttributeId::result_accuracy &&
         use.id != AttributeId::calls) {
       return nullptr;

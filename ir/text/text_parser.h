@@ -102,6 +102,7 @@ class TextParser {
   bool parse_value_operand(Draft& draft, std::vector<Attribute>& attributes);
   bool parse_parameter_number(std::vector<Attribute>& attributes);
   bool resolve_operand(const Token& name, const Shape* shape, Instruction*& operand);
+  bool fits(const Token& name, const Shape* shape, const Instruction* operand);
   bool parse_attributes(Draft& draft, std::span<Instruction* const> operands,
                         std::vector<Attribute>& attributes);
   bool normalize_custom_call(const Draft& draft, std::vector<Attribute>& attributes);
@@ -209,6 +210,7 @@ class TextParser {
   bool read_braced(Attribute&);
   bool parse_original_array(std::string& text);
   bool parse_original_value(std::string& text);
+  bool parse_original_calls(std::string& text);
   bool parse_recovery_table(std::string& text);
   bool parse_debug_attributes(std::string& text);
   bool parse_debug_attribute_set(std::string& text);
@@ -332,9 +334,11 @@ class TextParser {
   Diagnostic* last_error_ = nullptr;  // until the next one is made
   std::string_view current_instruction_;
 
-  TextMap<const Shape*> shapes_;                          // by text
-  tsl::robin_set<std::string_view, TextHash> mesh_axes_;  // of the mesh that was read last
-  int tuple_depth_ = 0;                                   // of the shape that is read
+  TextMap<const Shape*> shapes_;  // by text
+  // Of the mesh that was read last.
+  tsl::robin_set<std::string_view, TextHash> mesh_axes_;
+  std::span<const MeshAxis> mesh_axis_list_;
+  int tuple_depth_ = 0;  // of the shape that is read
   // Values of attributes by their texts from the key on. A later one takes the place of an earlier
   // one of the same hash.
   struct KnownValue {

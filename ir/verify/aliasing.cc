@@ -152,6 +152,10 @@ bool may_alias(const Instruction* instruction, const Shape* input, const Shape* 
   return compatible_but_for_dynamic(input, output);
 }
 
+// Whether an index names the context of asynchronous work, which all but a pair of operands and
+// result is.
+bool is_context(std::span<const int64_t> index) { return !index.empty() && index[0] == 2; }
+
 // output_to_operand_aliasing={{}: (0, {})}
 void check_operand_aliases(Verification& v, const Instruction* instruction) {
   std::span<const Alias> aliases = instruction->get(attr::output_to_operand_aliasing);
@@ -159,6 +163,15 @@ void check_operand_aliases(Verification& v, const Instruction* instruction) {
       !aliases.empty() && instruction->opcode() == Opcode::kCustomCall &&
       has_frontend_attribute(instruction, "xla_skip_custom_call_alias_shape_check");
   for (const Alias& alias : aliases) {
+    if (instruction->opcode() == Opcode::kAsyncUpdate &&
+        (alias.parameter != 0 || !is_context(alias.parameter_index) ||
+         !is_context(alias.output_index))) {
+      v.error("operand-alias", instruction,
+              "async-update aliases {{2}} of what it continues with its own {{2}} alone, not {} of "
+              "operand {} with {}",
+              text(alias.parameter_index), alias.parameter, text(alias.output_index));
+      continue;
+    }
     const Shape* output = part(instruction->shape(), alias.output_index);
     if (!output) {
       v.error("operand-alias", instruction,

@@ -68,6 +68,7 @@ class Pairing {
         users_[operand->number()].push_back(instruction);
       }
     }
+    find_what_ends(computation);
     for (const Instruction* instruction : computation->instructions()) {
       if (std::optional<Opcode> done = done_of(instruction->opcode())) {
         check_start(instruction, *done);
@@ -79,6 +80,29 @@ class Pairing {
   }
 
  private:
+  // Marks the values in which what is under way comes to an end: a done takes them out of a tuple,
+  // or it ends elsewhere, as they go into a loop, a call or a branch, or out of this computation.
+  void find_what_ends(const Computation* computation) {
+    ends_.resize(computation->size(), false);
+    const Instruction* root = computation->root();
+    if (root && computation != v_.module().entry()) ends_[root->number()] = true;
+    const std::span<Instruction* const> instructions = computation->instructions();
+    for (size_t i = instructions.size(); i-- > 0;) {
+      const Instruction* user = instructions[i];
+      const Opcode opcode = user->opcode();
+      const bool ends = is_done(opcode) || info(opcode).family == Family::kControl;
+      const bool hands_on = carries(opcode) || opcode == Opcode::kAsyncUpdate;
+      if (!ends && !(hands_on && ends_[user->number()])) continue;
+      for (const Instruction* operand : user->operands()) ends_[operand->number()] = true;
+    }
+  }
+
+  // A send or receive that is wrapped has its done outside.
+  bool is_wrapped(const Instruction* start) const {
+    return start == start->parent()->root() && start->parent() != v_.module().entry() &&
+           (start->opcode() == Opcode::kSend || start->opcode() == Opcode::kRecv);
+  }
+
   void check_start(const Instruction* start, Opcode done) {
     const Opcode opcode = start->opcode();
     const bool generic = opcode == Opcode::kAsyncStart || opcode == Opcode::kAsyncUpdate;
@@ -107,7 +131,7 @@ class Pairing {
                start->name(), ends);
     } else if (users > 1 && !generic) {
       v_.error("async-pair", start, "%{} has {} users, and must have one", start->name(), users);
-    } else if (users == 0 && start != start->parent()->root()) {
+    } else if (generic ? !ends_[start->number()] : users == 0 && !is_wrapped(start)) {
       v_.error("async-pair", start, "%{} has no {}", start->name(), to_string(done));
     }
   }
@@ -177,6 +201,7 @@ class Pairing {
   Bindings& bindings_;
   std::vector<std::vector<const Instruction*>> users_;
   std::vector<const Instruction*> starts_;  // of starts and updates: where the chain begins
+  std::vector<bool> ends_;                  // by value: what is under way in it comes to an end
 };
 
 // Sends and receives of one channel with the host are the same but for their operands.

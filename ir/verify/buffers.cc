@@ -139,6 +139,13 @@ class Buffers {
       case Opcode::kWhile:
         check_writers(instruction);
         return;
+      case Opcode::kDynamicUpdateSlice:
+        if (instruction->operand(0)->shape()->kind() != Shape::Kind::kBuffer) {
+          check_none(instruction);
+        } else {
+          check_writers(instruction);  // the other operands are arrays
+        }
+        return;
       case Opcode::kParameter:
         if (instruction->parent() == v_.module().entry()) {
           check_none(instruction);

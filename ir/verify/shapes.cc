@@ -160,6 +160,17 @@ void check_generator(Verification& v, const Instruction* generator) {
                   to_string(shape, false));
 }
 
+// A target that XLA gives a meaning, and the only one whose shape it looks at but for buffers.
+void check_custom_call(Verification& v, const Instruction* call) {
+  if (call->get(attr::custom_call_target) != "GetRngSeed") return;
+  const Shape* shape = call->shape();
+  if (call->operand_count() == 0 && shape->is_scalar() &&
+      shape->element_type() == ElementType::U64) {
+    return;
+  }
+  v.error("shape", call, "GetRngSeed takes nothing and gives u64[]");
+}
+
 // What is written is not what is inferred.
 void check_written(Verification& v, const Instruction* instruction, const Shape* inferred) {
   const std::string wrong =
@@ -268,6 +279,7 @@ void check_shapes(Verification& v) {
       check_elements(v, instruction);
       check_operand_precision(v, instruction);
       if (opcode == Opcode::kBitcast) check_bitcast(v, instruction);
+      if (opcode == Opcode::kCustomCall) check_custom_call(v, instruction);
       if (opcode == Opcode::kRngBitGenerator && inferred) check_generator(v, instruction);
       if (opcode == Opcode::kSort && inferred) check_comparator(v, instruction);
       if (!unbounded && instruction->shape()->is_unbounded()) {

@@ -236,10 +236,14 @@ Instruction* make_convolution(Builder& b, Opcode opcode) {
   }
   Instruction* lhs = b.value(b.shapes().array(type, in_dims));
   Instruction* rhs = b.value(b.shapes().array(type, kernel_dims));
+  if (b.newest() && choices.chance(20)) add_algorithm(b, attributes);
   if (!b.newest() || !choices.chance(10)) return b.emit(opcode, {lhs, rhs}, attributes);
-  attributes.push_back(
-      make_attribute(attr::sparsity_config, "{lhs={sparsity=2x4 dimension=1 stride=1 idx=2}}"));
-  return b.emit(opcode, {lhs, rhs, b.array({ElementType::U16})}, attributes);
+  const bool scaled = choices.chance(50);
+  attributes.push_back(scaled ? make_attribute(attr::block_scaling_config, "{lhs={scale_idx=2}}")
+                              : make_attribute(attr::sparsity_config,
+                                               "{lhs={sparsity=2x4 dimension=1 stride=1 idx=2}}"));
+  Instruction* third = b.array({scaled ? ElementType::F8E8M0FNU : ElementType::U16});
+  return b.emit(opcode, {lhs, rhs, third}, attributes);
 }
 
 Instruction* make_fft(Builder& b, Opcode opcode) {

@@ -57,8 +57,6 @@ Instruction* make_call(Builder& b, Opcode opcode) {
                                             {"composite.version", "1", false}};
     attributes.push_back(make_attribute(attr::frontend_attributes, b.arena().copy(names)));
   }
-  // Only newer versions take it of a call.
-  if (b.newest()) add_aliasing(b, operands, called->root()->shape(), attributes);
   return b.emit(opcode, operands, attributes);
 }
 

@@ -159,6 +159,9 @@ void Builder::decorate(Opcode opcode, const Shape* shape, std::vector<Attribute>
     add(attr::origin, [&] {
       std::string text;
       append_origin(choices, text, shape);
+      // An origin in no call at all is that of a synthetic one.
+      if (newest() && choices.chance(20))
+        text += choices.pick({",[\"call.1/while#$\"]", ",[\"\"]"});
       return module.keep_name("{" + text + "}");
     });
   }

@@ -74,6 +74,25 @@ TEST_CASE("origins: an index alone is not taken for a name of old files, packed 
   CHECK(Read(*unpacked).text() == text);
 }
 
+TEST_CASE("origins: a synthetic call is one without leaves, or in calls without a name") {
+  auto origin_of = [](const std::string& fields) {
+    Parsed parsed(module_with("p = f32[] parameter(0), origin={[synthetic_call]}"));
+    std::string pbtxt = wire_to_proto_text(written(*parsed.module));
+    const std::string old = "is_synthetic_call: true";
+    REQUIRE(pbtxt.find(old) != std::string::npos);
+    pbtxt.replace(pbtxt.find(old), old.size(), fields);
+    Diagnostics diagnostics;
+    auto wire = proto_text_to_wire(*Source::from_string("", pbtxt), diagnostics);
+    REQUIRE(wire);
+    const std::string read = Read(*wire).text();
+    const size_t begin = read.find("origin=");
+    return read.substr(begin, read.find('\n', begin) - begin);
+  };
+  CHECK(origin_of("is_synthetic_call: true") == "origin={[synthetic_call]}");
+  CHECK(origin_of("is_synthetic_call: true call_hierarchy: \"\"") == "origin={{},[\"\"]}");
+  CHECK(origin_of("elements {} call_hierarchy: \"f\"") == "origin={{},[\"f\"]}");
+}
+
 TEST_CASE("origins: attributes for debugging come back as they were") {
   const std::string text = R"(HloModule m,
 debug_attributes={

@@ -159,6 +159,7 @@ TEST_CASE("proto: what is common to all instructions") {
   for (const char* attributes :
        {"statistics={visualizing_index=1,a=1.5,stat-2=44}", "origin={{\"x\" {1,0}}}",
         "origin={({\"a\"}, ({}, {\"b\" {3}}))}", "origin={[synthetic_call]}", "origin={{}}",
+        "origin={{\"x\"},[\"f/while#$\"]}", "origin={{},[\"\"]}",
         "metadata={op_type=\"t\" op_name=\"a\\\"b\" source_file=\"f\" source_line=3 "
         "source_end_line=4 source_column=5 source_end_column=6 profile_type={1} "
         "deduplicated_name=\"d\" preserve_layout=true scheduling_name=\"s\" stack_frame_id=7 "
@@ -204,6 +205,8 @@ TEST_CASE("proto: attributes of opcodes") {
            "convolution_kind=dgrad, sparsity_config={lhs={sparsity=2x4 dimension=1 stride=1 "
            "idx=2}}",
            "convolution(a, a), dim_labels=bf_io->bf, batch_group_count=8",
+           "convolution(a, a, v), dim_labels=bf_io->bf, operand_precision={high,default}, "
+           "algorithm=dot_bf16_bf16_f32, block_scaling_config={lhs={scale_idx=2}}",
            "convolution(a, a), dim_labels=b?f_i?o->bf",
            "fft(a), fft_type=IFFT, fft_length={8}",
            "fft(a), fft_type=FFT, fft_length={8}",

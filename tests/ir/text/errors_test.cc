@@ -104,6 +104,13 @@ TEST_CASE("bad instructions") {
        "invalid-window 4:42 the window's 'stride' is of rank 1, its size of rank 2\n"},
       {"a = (f32[2], s32[]) parameter(0)\nb = f32[2] negate(a#2)",
        "invalid-operand 4:20 'a' has no element 2: it is (f32[2]{0}, s32[])\n"},
+      {"a = (f32[2], s32[]) parameter(0)\nb = f32[2] negate(f32[3] a#0)",
+       "operand-shape-mismatch 4:26 'a_0' is f32[2]{0}, not f32[3]{0} (it is defined here)\n"},
+      {"a = (f32[2], s32[]) parameter(0)\nb = f32[2] negate((f32[2], s32[]) a#0)",
+       "operand-shape-mismatch 4:35 'a_0' is f32[2]{0}, not (f32[2]{0}, s32[]) (it is defined "
+       "here)\n"},
+      {"a = f32[2] parameter(0)\nb = f32[2] add(a, tuple(a)#0)",
+       "expected-token 4:27 expected ')' behind the operands, got '#'\n"},
   };
   for (const BadInput& input : kInputs) {
     CAPTURE(input.text);

@@ -126,7 +126,7 @@ TEST_CASE("operands") {
   check_root("a = f32[2] parameter(0)\nr = f32[2] tuple(a,a,a,a,a,a)",
              "%r = f32[2]{0} tuple(%a, %a, %a, %a, %a, /*index=5*/%a)");
   check_prints(module_with("a = (f32[2], (s32[], f32[2])) parameter(0)\n"
-                           "r = f32[2] add(f32[2] negate(a#0), a#1#1)"),
+                           "r = f32[2] add(f32[2] negate(f32[2] a#0), f32[<=2] %a#1#1)"),
                R"(HloModule m
 
 ENTRY %e (a: (f32[2], (s32[], f32[2]))) -> f32[2] {

@@ -73,6 +73,41 @@ TEST_CASE("verifier, async: a start may be carried in a tuple") {
 )") == Findings{});
 }
 
+TEST_CASE("verifier, async: what is under way where a computation ends") {
+  const std::string kWork = "HloModule m\nw { a = f32[4] parameter(0) n = f32[4] negate(a) }\n";
+  const std::string kStart = "s = ((f32[4]), f32[4]) async-start(p), calls=w\n";
+  // From the entry it goes nowhere.
+  CHECK(findings_of(kWork + "ENTRY e { p = f32[4] parameter(0)\n ROOT " + kStart + "}") ==
+        Findings{"error async-pair: %s has no async-done [s]"});
+  CHECK(findings_of(kWork + "ENTRY e { p = f32[4] parameter(0)\n" + kStart +
+                    "ROOT t = (((f32[4]), f32[4])) tuple(s)\n}") ==
+        Findings{"error async-pair: %s has no async-done [s]"});
+  CHECK(findings_of("HloModule m\nENTRY e { p = f32[4] parameter(0)\n"
+                    "ROOT s = (f32[4], f32[4], u32[]) copy-start(p)\n}") ==
+        Findings{"error async-pair: %s has no copy-done [s]"});
+  CHECK(findings_of("HloModule m\nENTRY e { p = f32[4] parameter(0)\nt = token[] after-all()\n"
+                    "ROOT s = (f32[4], u32[], token[]) send(p, t)\n}") ==
+        Findings{"error async-pair: %s has no send-done [s]"});
+  // A loop carries it to the next turn.
+  CHECK(findings_of(kWork +
+                    "b { q = ((f32[4]), f32[4]) parameter(0)\np = f32[4] async-done(q), calls=w\n"
+                    "ROOT " +
+                    kStart +
+                    "}\n"
+                    "c { q.1 = ((f32[4]), f32[4]) parameter(0)\nr = pred[] constant(false) }\n"
+                    "ENTRY e { p = f32[4] parameter(0)\n" +
+                    kStart +
+                    "l = ((f32[4]), f32[4]) while(s), condition=c, body=b\n"
+                    "ROOT d = f32[4] async-done(l), calls=w\n}") == Findings{});
+  // A send that is wrapped has its done outside.
+  CHECK(findings_of("HloModule m\n"
+                    "w { a = f32[4] parameter(0) t = token[] parameter(1)\n"
+                    "ROOT s = (f32[4], u32[], token[]) send(a, t), channel_id=1 }\n"
+                    "ENTRY e { p = f32[4] parameter(0)\nt = token[] after-all()\n"
+                    "s = ((f32[4], token[]), (f32[4], u32[], token[])) async-start(p, t), calls=w\n"
+                    "ROOT d = (f32[4], u32[], token[]) async-done(s)\n}") == Findings{});
+}
+
 TEST_CASE("verifier, async: more than one instruction in what is wrapped") {
   CHECK(findings_of_body(R"(
     a = ((f32[4]), f32[4], s32[]) async-start(p), calls=double_twice
