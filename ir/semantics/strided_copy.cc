@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -108,67 +109,169 @@ void copy_plane(const T* operand, T* result, const Axis& outer, const Axis& inne
       });
 }
 
-constexpr int64_t kLongRun = 256;  // bytes
+// Runs up to so many bytes are put together before they are written; longer ones are read twice
+// only at their ends.
+constexpr int64_t kLongRun = 256;
 
 // Short runs, without a call each.
-void copy_run(const std::byte* operand, std::byte* result, int64_t bytes) {
+MINIHLO_ALWAYS_INLINE inline void copy_run(const std::byte* operand, std::byte* result,
+                                           int64_t bytes) {
   constexpr int64_t kWord = 16;
   if (bytes < kWord || bytes > kLongRun) {
     std::memcpy(result, operand, static_cast<size_t>(bytes));
     return;
   }
-  int64_t at = 0;
-  for (; at + 4 * kWord <= bytes; at += 4 * kWord) {
-    std::memcpy(result + at, operand + at, 4 * kWord);
+  // What is left over at the end is copied with some of what was copied before.
+  if (bytes < kCacheLine) {
+    for (int64_t at = 0; at + kWord <= bytes; at += kWord) {
+      std::memcpy(result + at, operand + at, kWord);
+    }
+    std::memcpy(result + bytes - kWord, operand + bytes - kWord, kWord);
+    return;
   }
-  for (; at + kWord <= bytes; at += kWord) std::memcpy(result + at, operand + at, kWord);
-  if (at < bytes) std::memcpy(result + bytes - kWord, operand + bytes - kWord, kWord);
+  for (int64_t at = 0; at + kCacheLine <= bytes; at += kCacheLine) {
+    std::memcpy(result + at, operand + at, kCacheLine);
+  }
+  std::memcpy(result + bytes - kCacheLine, operand + bytes - kCacheLine, kCacheLine);
 }
 
-// Puts short runs together that lie together in the result, so that whole lines of it are written
-// past the cache.
-class JoinedRuns {
+// Has the machine fetch the lines of `bytes` bytes from `ahead` bytes behind `at` on, if there is
+// such memory.
+MINIHLO_ALWAYS_INLINE inline void fetch(const std::byte* at, int64_t ahead, int64_t bytes) {
+  const uintptr_t first = reinterpret_cast<uintptr_t>(at) + static_cast<uintptr_t>(ahead);
+  for (uintptr_t i = 0; i < static_cast<uintptr_t>(bytes); i += kCacheLine) {
+    __builtin_prefetch(reinterpret_cast<const void*>(first + i));
+  }
+}
+
+// Writes what lies together in the result in whole lines past the cache; what does not fill a line
+// waits for what comes behind it.
+class LineWriter {
  public:
-  // `count` runs of at most kLongRun bytes, `stride` apart in the operand.
-  void add(const std::byte* operand, int64_t stride, std::byte* result, int64_t count,
-           int64_t bytes) {
-    if (result != end_) flush(false);
+  // Goes on at `to`.
+  void start(std::byte* to) {
+    if (to == end_) return;
+    finish();
+    begin_ = size_ = place_in_line(to);
+    end_ = to;
+  }
+  // Goes on at `to`, in a line whose first bytes pause() gave.
+  MINIHLO_ALWAYS_INLINE inline void resume(std::byte* to, const std::byte* rest) {
+    if (size_ > 0) finish();
+    size_ = place_in_line(to);
+    end_ = to;
+    std::memcpy(line(), rest, kCacheLine);
+  }
+  // Writes whole lines and gives away what is left of at most one, once there was a whole one.
+  MINIHLO_ALWAYS_INLINE inline void pause(std::byte* rest) {
+    write_lines();
+    std::memcpy(rest, line(), kCacheLine);
+    size_ = 0;
+    end_ = nullptr;
+  }
+  // Adds `count` runs, `stride` apart; with each the machine is told to fetch what lies `ahead`.
+  MINIHLO_ALWAYS_INLINE inline void add(const std::byte* from, int64_t stride, int64_t count,
+                                        int64_t bytes, int64_t ahead) {
+    if ((size_ | bytes) % kCacheLine == 0) {
+      write_lines();
+      for (; count > 0; --count, from += stride, end_ += bytes) {
+        fetch(from, ahead, bytes);
+        copy_words_past_cache(from, end_, bytes);
+      }
+      return;
+    }
+    if (bytes > kLongRun) {
+      for (; count > 0; --count, from += stride) {
+        fetch(from, ahead, bytes);
+        add_long(from, bytes);
+      }
+      return;
+    }
     while (count > 0) {
       const int64_t part = std::min(count, (kMaxBytes - size_) / bytes);
-      std::byte* to = bytes_ + size_;
-      for (int64_t k = 0; k < part; ++k) copy_run(operand + k * stride, to + k * bytes, bytes);
-      operand += part * stride;
-      result += part * bytes;
-      count -= part;
+      std::byte* to = line() + size_;
+      if (bytes >= kCacheLine && bytes <= 2 * kCacheLine) {
+        for (int64_t k = 0; k < part; ++k, from += stride, to += bytes) {
+          fetch(from, ahead, 2 * kCacheLine);
+          std::memcpy(to, from, kCacheLine);
+          std::memcpy(to + bytes - kCacheLine, from + bytes - kCacheLine, kCacheLine);
+        }
+      } else {
+        for (int64_t k = 0; k < part; ++k, from += stride, to += bytes) {
+          fetch(from, ahead, bytes);
+          copy_run(from, to, bytes);
+        }
+      }
       size_ += part * bytes;
-      end_ = result;
-      if (count > 0) flush(true);
+      end_ += part * bytes;
+      count -= part;
+      if (count > 0) write_lines();
     }
   }
-  // Writes what there is; a line that is not full yet stays if more is to come behind it.
-  void flush(bool goes_on) {
-    if (size_ == 0) return;
-    const auto in_line =
-        static_cast<int64_t>(reinterpret_cast<uintptr_t>(end_) % uintptr_t{kCacheLine});
-    const int64_t rest = goes_on ? std::min(in_line, size_) : 0;
-    copy_past_cache(bytes_, end_ - size_, size_ - rest);
-    std::memmove(bytes_, bytes_ + size_ - rest, static_cast<size_t>(rest));
-    size_ = rest;
+  // Writes all there is.
+  void finish() {
+    write_lines();
+    if (size_ > begin_) {
+      std::memcpy(end_ - (size_ - begin_), line() + begin_, static_cast<size_t>(size_ - begin_));
+    }
+    begin_ = size_ = 0;
+    end_ = nullptr;
   }
 
  private:
-  static constexpr int64_t kMaxBytes = 2048;
-  static_assert(kMaxBytes >= kLongRun + kCacheLine);
+  static constexpr int64_t kMaxBytes = 1024;
 
-  alignas(kCacheLine) std::byte bytes_[kMaxBytes];
-  int64_t size_ = 0;
-  std::byte* end_ = nullptr;  // of what they are in the result
+  static int64_t place_in_line(const std::byte* at) {
+    return static_cast<int64_t>(reinterpret_cast<uintptr_t>(at) % uintptr_t{kCacheLine});
+  }
+  std::byte* line() { return bytes_ + kCacheLine; }
+  MINIHLO_ALWAYS_INLINE inline void add_long(const std::byte* from, int64_t bytes) {
+    const int64_t head = -size_ & (kCacheLine - 1);
+    std::memcpy(line() + size_, from, kCacheLine);
+    size_ += head;
+    end_ += head;
+    write_lines();
+    const int64_t lines = (bytes - head) / kCacheLine * kCacheLine, rest = bytes - head - lines;
+    copy_words_past_cache(from + head, end_, lines);
+    std::memcpy(line() + rest - kCacheLine, from + bytes - kCacheLine, kCacheLine);
+    size_ = rest;
+    end_ += lines + rest;
+  }
+  MINIHLO_ALWAYS_INLINE inline void write_lines() {
+    const int64_t whole = size_ / kCacheLine * kCacheLine;
+    if (whole == 0) return;
+    std::byte* to = end_ - size_;
+    int64_t done = 0;
+    if (begin_ > 0) {
+      done = kCacheLine;
+      std::memcpy(to + begin_, line() + begin_, static_cast<size_t>(done - begin_));
+      begin_ = 0;
+    }
+    copy_words_past_cache(line() + done, to + done, whole - done);
+    std::memcpy(line(), line() + whole, kCacheLine);
+    size_ -= whole;
+  }
+
+  // A line before and one behind, for what is copied in whole lines. All in one page: words that
+  // are written across the end of one take hundreds of cycles.
+  alignas(2 * kMaxBytes) std::byte bytes_[kMaxBytes + 2 * kCacheLine];
+  // The bytes of the line on that are to be written, and where the last one's place in the result
+  // ends.
+  int64_t begin_ = 0, size_ = 0;
+  std::byte* end_ = nullptr;
 };
 
-// The same for runs of `run` elements that lie together on both sides.
+// Of rows of the result that are written in turn, what did not fill a line yet.
+constexpr int64_t kPausedRows = 256;
+struct PausedRows {
+  alignas(kCacheLine) std::byte rests[kPausedRows][kCacheLine];
+};
+
+// The same for runs of `run` elements that lie together on both sides. `writer` and `paused` are
+// null where nothing goes past the cache.
 template <class T>
 void copy_plane_of_runs(const T* operand_elements, T* result_elements, Axis outer, Axis inner,
-                        int64_t run, bool past_cache) {
+                        int64_t run, LineWriter* writer, PausedRows* paused) {
   const auto* operand = reinterpret_cast<const std::byte*>(operand_elements);
   auto* result = reinterpret_cast<std::byte*>(result_elements);
   const int64_t bytes = run * static_cast<int64_t>(sizeof(T));
@@ -176,44 +279,54 @@ void copy_plane_of_runs(const T* operand_elements, T* result_elements, Axis oute
     axis->operand_stride *= static_cast<int64_t>(sizeof(T));
     axis->result_stride *= static_cast<int64_t>(sizeof(T));
   }
-  constexpr int64_t kStreams = 8;
-  const bool is_together = inner.result_stride == bytes, is_long = bytes > kLongRun;
-  // Whether runs, or kStreams of them that lie together, fill lines of the result; else those that
-  // lie together are put together first.
-  const bool fills_lines = past_cache &&
-                           (bytes % kCacheLine == 0 ||
-                            (bytes % kCacheWord == 0 && is_together && inner.size >= kStreams)) &&
-                           reinterpret_cast<uintptr_t>(result) % uintptr_t{kCacheLine} == 0 &&
-                           outer.result_stride % kCacheLine == 0 &&
-                           (is_together || inner.result_stride % kCacheLine == 0);
-  const bool joins = past_cache && !fills_lines && is_together && !is_long;
-  JoinedRuns joined;
-  auto copy_runs = [&](int64_t i, int64_t j, int64_t count) {
-    const std::byte* from = operand + i * outer.operand_stride + j * inner.operand_stride;
-    std::byte* to = result + i * outer.result_stride + j * inner.result_stride;
-    if (joins) return joined.add(from, inner.operand_stride, to, count, bytes);
-    for (int64_t k = 0; k < count; ++k) {
-      const std::byte* operand_run = from + k * inner.operand_stride;
-      std::byte* result_run = to + k * inner.result_stride;
-      if (fills_lines) {
-        copy_words_past_cache(operand_run, result_run, bytes);
-      } else if (past_cache && is_long) {
-        copy_past_cache(operand_run, result_run, bytes);
-      } else {
-        copy_run(operand_run, result_run, bytes);
+  const bool joins = writer && inner.result_stride == bytes;
+  // Where the axes are crossed the operand is read along `outer` in a few streams, and as many runs
+  // are written together; what they leave of a line waits. Where the inner axis is short that is
+  // all of it. Lines of streams that lie a power of two apart share few places in the cache. All of
+  // a line is written at least.
+  constexpr int64_t kAhead = 2048;
+  const bool is_turned = is_crossed(outer, inner);
+  const int64_t streams = std::clamp<int64_t>(
+      kAhead / bytes, 2,
+      bytes % kCacheLine == 0 ? 8 : std::max<int64_t>(16, 2 * kCacheLine / bytes));
+  const bool pauses = is_turned && inner.size > 2 * streams;
+  const int64_t width = pauses ? streams : inner.size;
+  const int64_t rows = pauses && joins ? kPausedRows : outer.size;
+  const int64_t ahead = pauses      ? streams * inner.operand_stride
+                        : is_turned ? (1 + kAhead / bytes) * outer.operand_stride
+                                    : (1 + kAhead / bytes) * inner.operand_stride;
+  run_vectorized([&]() MINIHLO_ALWAYS_INLINE {
+    for (int64_t first = 0; first < outer.size; first += rows) {
+      const int64_t end = std::min(first + rows, outer.size);
+      for (int64_t j = 0; j < inner.size; j += width) {
+        const int64_t count = std::min(width, inner.size - j);
+        for (int64_t i = first; i < end; ++i) {
+          const std::byte* from = operand + i * outer.operand_stride + j * inner.operand_stride;
+          std::byte* to = result + i * outer.result_stride + j * inner.result_stride;
+          if (!joins) {
+            for (int64_t k = 0; k < count; ++k) {
+              fetch(from, ahead, bytes);
+              if (writer && bytes >= 3 * kCacheLine) {
+                copy_past_cache(from, to, bytes);
+              } else {
+                copy_run(from, to, bytes);
+              }
+              from += inner.operand_stride;
+              to += inner.result_stride;
+            }
+            continue;
+          }
+          if (j == 0) {
+            writer->start(to);
+          } else {
+            writer->resume(to, paused->rests[i - first]);
+          }
+          writer->add(from, inner.operand_stride, count, bytes, ahead);
+          if (j + count < inner.size) writer->pause(paused->rests[i - first]);
+        }
       }
     }
-  };
-  // Where axes are crossed the operand is read along `outer` in a few streams, which the machine
-  // fetches ahead; as many runs, whole lines of them, are written together. What has long runs
-  // without whole lines is best read in one stream.
-  int64_t streams = bytes % (kCacheLine / kStreams) == 0 ? kStreams : 2 * kStreams;
-  if (past_cache && is_long && !fills_lines) streams = 1;
-  const int64_t width = is_crossed(outer, inner) ? streams : inner.size;
-  for (int64_t j = 0; j < inner.size; j += width) {
-    for (int64_t i = 0; i < outer.size; ++i) copy_runs(i, j, std::min(width, inner.size - j));
-  }
-  joined.flush(false);
+  });
 }
 
 // Calls body(operand offset, result offset) for each index of the leading axes.
@@ -268,14 +381,19 @@ void copy_typed(const StridedCopy& copy, const std::byte* operand_bytes, std::by
     if (nearest == axes.size() || is_crossed(axes[i], axes[nearest])) nearest = i;
   }
   const Axis outer = nearest < axes.size() ? take(nearest) : take_last();
+  LineWriter writer;
+  PausedRows paused;
   for_each_index(axes, copy.operand_offset, copy.result_offset, [&](int64_t from, int64_t to) {
     if (is_run) {
-      copy_plane_of_runs(operand + from, result + to, outer, inner, run, past_cache);
+      copy_plane_of_runs(operand + from, result + to, outer, inner, run,
+                         past_cache ? &writer : nullptr, &paused);
     } else {
       copy_plane(operand + from, result + to, outer, inner, past_cache);
     }
   });
-  if (past_cache) finish_past_cache();
+  if (!past_cache) return;
+  writer.finish();
+  finish_past_cache();
 }
 
 struct Wide {

@@ -1,7 +1,10 @@
 #include "sim/run/kernel.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <iterator>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -118,6 +121,65 @@ class CopyParts {
   int64_t outer_step_ = 1, other_step_ = 1, other_parts_ = 1;
 };
 
+// Copies that together fill rows of the result, each a part of every row: those of a concatenate or
+// a pad along a short axis. Each alone would leave most lines of the result in part to the others,
+// so that a few rows at a time are put together before they are written past the cache.
+struct RowCopies {
+  int64_t rows, row_elements, first_row;
+  std::vector<CopyTask> tasks;
+};
+
+constexpr int64_t kLongestRow = 16384;   // bytes
+constexpr int64_t kRowsTogether = 4096;  // bytes of rows that are put together, of one at least
+
+// Takes such copies out of `copies`.
+std::vector<RowCopies> take_row_copies(std::vector<CopyTask>& copies, int64_t width) {
+  std::map<std::array<int64_t, 3>, RowCopies> groups;
+  for (CopyTask& task : copies) {
+    const StridedCopy::Axis axis =
+        task.copy.axes.empty() ? StridedCopy::Axis{1, 1, 0} : task.copy.axes[0];
+    const int64_t first_row = task.copy.result_offset / axis.result_stride;
+    RowCopies& group = groups[{axis.size, axis.result_stride, first_row}];
+    group.rows = axis.size;
+    group.row_elements = axis.result_stride;
+    group.first_row = first_row;
+    group.tasks.push_back(std::move(task));
+  }
+  std::vector<RowCopies> taken;
+  copies.clear();
+  for (auto& [key, group] : groups) {
+    int64_t count = 0;
+    for (const CopyTask& task : group.tasks) count += element_count(task.copy);
+    if (group.tasks.size() > 1 && count == group.rows * group.row_elements &&
+        group.row_elements * width <= kLongestRow) {
+      taken.push_back(std::move(group));
+    } else {
+      std::ranges::move(group.tasks, std::back_inserter(copies));
+    }
+  }
+  return taken;
+}
+
+void copy_rows(const RowCopies& rows, std::byte* result, int64_t width, int64_t begin,
+               int64_t end) {
+  // Words that are written across the end of a page take hundreds of cycles.
+  alignas(kRowsTogether) std::byte together[kLongestRow];
+  const int64_t row_bytes = rows.row_elements * width,
+                at_once = std::max<int64_t>(1, kRowsTogether / row_bytes);
+  for (int64_t row = begin; row < end; row += at_once) {
+    const int64_t count = std::min(at_once, end - row);
+    for (const CopyTask& task : rows.tasks) {
+      StridedCopy copy = task.copy;
+      copy.result_offset %= rows.row_elements;
+      copy.operand_offset += row * copy.axes[0].operand_stride;
+      copy.axes[0].size = count;
+      copy_strided(copy, task.from.data(), together, width);
+    }
+    copy_past_cache(together, result + (rows.first_row + row) * row_bytes, count * row_bytes);
+  }
+  finish_past_cache();
+}
+
 }  // namespace
 
 void add_copies(KernelCall& call, std::vector<CopyTask> copies, const Buffer& result,
@@ -127,10 +189,20 @@ void add_copies(KernelCall& call, std::vector<CopyTask> copies, const Buffer& re
   std::byte* to = Buffer(result).mutable_data();
   const bool past_cache = result.size() >= kPastCache;
   for (CopyTask& task : copies) {
-    if (task.from.is_splat()) {
-      task.copy.operand_offset = 0;
-      for (StridedCopy::Axis& axis : task.copy.axes) axis.operand_stride = 0;
+    if (!task.from.is_splat()) continue;
+    task.copy.operand_offset = 0;
+    for (StridedCopy::Axis& axis : task.copy.axes) axis.operand_stride = 0;
+  }
+  if (past_cache && copies.size() > 1) {
+    for (RowCopies& rows : take_row_copies(copies, width)) {
+      const int64_t count = rows.rows, cost = rows.row_elements * width;
+      call.add(count, cost,
+               [rows = std::move(rows), to, result, width](int64_t begin, int64_t end) {
+                 copy_rows(rows, to, width, begin, end);
+               });
     }
+  }
+  for (CopyTask& task : copies) {
     int64_t bytes = element_count(task.copy) * width;
     if (bytes < kSmallCopy || task.copy.axes.empty()) {
       small_cost += bytes + 64;

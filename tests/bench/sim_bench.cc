@@ -22,6 +22,7 @@
 
 #include "ir/text/parser.h"
 #include "ir/verifier.h"
+#include "sim/run/kernel.h"
 #include "sim/run/simulator.h"
 #include "tests/bench/eigen_dot.h"
 #include "tests/bench/sim_modules.h"
@@ -32,21 +33,27 @@ namespace {
 
 double limit = 1;  // seconds that a figure is measured for
 
-// The least seconds of some work, done three times at least: what else the machine does counts
-// little. Of work on one thread it is the time of the processor, else that of the clock.
-double seconds(int threads, const std::function<void()>& work) {
-  auto now = [](clockid_t clock) {
-    timespec time{};
-    clock_gettime(clock, &time);
-    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-  };
+double now(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+// Of work on one thread the time of the processor, else that of the clock.
+double seconds_once(int threads, const std::function<void()>& work) {
   const clockid_t clock = threads == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC;
+  const double start = now(clock);
+  work();
+  return now(clock) - start;
+}
+
+// The least of some work that is done three times at least: what else the machine does counts
+// little.
+double seconds(int threads, const std::function<void()>& work) {
   double least = std::numeric_limits<double>::max();
   const double begin = now(CLOCK_MONOTONIC);
   for (int times = 0; times < 3 || now(CLOCK_MONOTONIC) - begin < limit; ++times) {
-    const double start = now(clock);
-    work();
-    least = std::min(least, now(clock) - start);
+    least = std::min(least, seconds_once(threads, work));
   }
   return least;
 }
@@ -190,6 +197,10 @@ void movement() {
       {"add", "f32[4096,4096] f32[4096,4096]", "f32[4096,4096]", "add(p0, p1)", 3},
       {"reduce rows", "f32[4096,4096] f32[]", "f32[4096]",
        "reduce(p0, p1), dimensions={1}, to_apply=sum", 1},
+      {"reduce rows by maximum", "f32[4096,4096] f32[]", "f32[4096]",
+       "reduce(p0, p1), dimensions={1}, to_apply=largest", 1},
+      {"reduce columns by maximum", "f32[4096,4096] f32[]", "f32[4096]",
+       "reduce(p0, p1), dimensions={0}, to_apply=largest", 1},
       {"reduce columns", "f32[4096,4096] f32[]", "f32[4096]",
        "reduce(p0, p1), dimensions={0}, to_apply=sum", 1},
       {"convert to bf16", "f32[4096,4096]", "bf16[4096,4096]", "convert(p0)", 1.5},
@@ -197,7 +208,8 @@ void movement() {
   for (const Row& row : rows) {
     std::string text =
         "HloModule bench\n\nsum {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"
-        "  ROOT c = f32[] add(a, b)\n}\n\nENTRY main {\n";
+        "  ROOT c = f32[] add(a, b)\n}\n\nlargest {\n  a = f32[] parameter(0)\n"
+        "  b = f32[] parameter(1)\n  ROOT c = f32[] maximum(a, b)\n}\n\nENTRY main {\n";
     int number = 0;
     for (std::string_view rest = row.parameters; !rest.empty();) {
       const size_t end = std::min(rest.find(' '), rest.size());
@@ -242,6 +254,87 @@ void movement() {
   compare("chain of 8, read twice, written once", chains, kChains, 3);
 }
 
+// The kernels alone, in memory that was touched before: copies whose contiguous runs have from 64
+// to 1024 bytes, the worst of them.
+void runs() {
+  constexpr int64_t kBytes = int64_t{64} << 20;
+  RunContext context{BufferPool::make(int64_t{1} << 30), Workers(1), {}};
+  auto touched = [&](int64_t bytes) {
+    auto buffer = context.pool->allocate(bytes, "bench");
+    if (!buffer) fail(buffer.error().message);
+    std::memset(buffer->mutable_data(), 1, static_cast<size_t>(bytes));
+    return *std::move(buffer);
+  };
+  const Buffer from = touched(2 * kBytes);
+  Buffer to = touched(kBytes);
+  struct Kind {
+    const char* name;
+    // {0}: bytes of a run; {1} of them make 64 MiB, {2} and {3} are {1} / 16 and {1} / 4096.
+    const char* operand;
+    const char* result;
+    const char* call;
+  };
+  const Kind kinds[] = {
+      {"transpose [4096,N,run]", "u8[4096,{3},{0}]", "u8[{3},4096,{0}]",
+       "transpose(p), dimensions={{1,0,2}}"},
+      {"transpose [N,16,run]", "u8[{2},16,{0}]", "u8[16,{2},{0}]",
+       "transpose(p), dimensions={{1,0,2}}"},
+      {"transpose [16,N,run]", "u8[16,{2},{0}]", "u8[{2},16,{0}]",
+       "transpose(p), dimensions={{1,0,2}}"},
+      {"transpose [16,N,256,run]", "u8[16,{3},256,{0}]", "u8[16,256,{3},{0}]",
+       "transpose(p), dimensions={{0,2,1,3}}"},
+      {"slice of columns", "u8[{1},{4}]", "u8[{1},{0}]", "slice(p), slice={{[0:{1}], [16:{5}]}}"},
+      {"concatenate columns", "u8[{6},{0}]", "u8[{6},{7}]", "concatenate(p, p), dimensions={{1}}"},
+  };
+  fmt::print("{:<34} {:>10} {:>10} {:>10} {:>10}\n", "Runs of 64 to 1024 B, the kernel alone",
+             "worst at", "", "mean", "worst");
+  for (const Kind& kind : kinds) {
+    double worst = std::numeric_limits<double>::max(), sum = 0;
+    int64_t worst_run = 0, count = 0;
+    for (int64_t run = 64; run <= 1024; run += limit < 1 ? 60 : 4, ++count) {
+      auto filled = [&](const char* text) {
+        const int64_t many = kBytes / run;
+        return fmt::format(fmt::runtime(text), run, many, many / 16, many / 4096, run + 36,
+                           run + 16, many / 2, 2 * run);
+      };
+      const std::unique_ptr<Module> module =
+          read(fmt::format("HloModule bench\n\nENTRY main {{\n  p = {} parameter(0)\n"
+                           "  ROOT r = {} {}\n}}\n",
+                           filled(kind.operand), filled(kind.result), filled(kind.call)));
+      const Instruction& instruction = *module->entry()->root();
+      const size_t operands = instruction.operand_count();
+      KernelCall call{instruction,
+                      context,
+                      std::vector<Buffer>(operands, from),
+                      std::vector<bool>(operands, false),
+                      {},
+                      {}};
+      if (auto done = kernel_of(instruction)(call); !done) fail(done.error().message);
+      auto run_kernel = [&] {
+        for (const std::vector<Work>& stage : call.stages) context.workers.run(stage);
+      };
+      const auto bytes = static_cast<size_t>(instruction.shape()->byte_count());
+      run_kernel();
+      std::vector<double> ratios;
+      for (int i = 0; i < 5; ++i) {
+        const double peer =
+            seconds_once(1, [&] { std::memcpy(to.mutable_data(), from.data(), bytes); });
+        ratios.push_back(peer / seconds_once(1, run_kernel));
+      }
+      std::ranges::sort(ratios);
+      const double ratio = ratios[ratios.size() / 2];
+      sum += ratio;
+      if (ratio < worst) {
+        worst = ratio;
+        worst_run = run;
+      }
+    }
+    fmt::print("{:<34} {:>8} B {:>10} {:>9.0f}% {:>9.0f}%\n", kind.name, worst_run, "",
+               100 * sum / static_cast<double>(count), 100 * worst);
+    std::fflush(stdout);
+  }
+}
+
 void dots() {
   fmt::print("\nSums of products, one thread\n");
   fmt::print("{:<34} {:>10} {:>10} {:>10} {:>10}\n", "", "ms", "GFLOP/s", "Eigen", "of it");
@@ -282,8 +375,14 @@ int run(const std::vector<std::string>& arguments) {
     std::string_view name;
     void (*measure)();
   };
-  const Section sections[] = {
-      {"collectives", collectives}, {"movement", movement}, {"dot", dots}, {"block", block}};
+  const Section sections[] = {{"collectives", collectives},
+                              {"movement",
+                               [] {
+                                 movement();
+                                 runs();
+                               }},
+                              {"dot", dots},
+                              {"block", block}};
   std::vector<std::string> chosen;
   for (const std::string& argument : arguments) {
     bool known = argument == "--quick";

@@ -24,11 +24,12 @@ StridedCopy transpose(const std::vector<int64_t>& dims, const std::vector<size_t
 
 TEST_CASE("strided copy: every element arrives, and nothing else is written") {
   std::mt19937 random(1);
-  std::vector<std::byte> from(size_t{1} << 20);
+  std::vector<std::byte> from(size_t{2} << 20);
   for (std::byte& byte : from) byte = static_cast<std::byte>(random());
   const std::vector<std::vector<int64_t>> shapes = {
       {7, 5},       {130, 70},      {3, 66, 35},   {40, 19, 16}, {40, 19, 20},
-      {33, 70, 20}, {9, 5, 3, 130}, {5, 1, 70, 8}, {3, 70, 20},  {70, 3, 17}};
+      {33, 70, 20}, {9, 5, 3, 130}, {5, 1, 70, 8}, {3, 70, 20},  {70, 3, 17},
+      {36, 290, 9}, {18, 260, 17},  {95, 70, 3}};
   for (const std::vector<int64_t>& dims : shapes) {
     std::vector<size_t> permutation(dims.size());
     std::iota(permutation.begin(), permutation.end(), size_t{0});
