@@ -1,8 +1,10 @@
 // Constants that rules know and make: numbers of a type as its bits.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -46,6 +48,22 @@ inline Constant float_constant(ElementType type, double value) {
   Constant made{{}, static_cast<size_t>(info(type).bytes)};
   encode_float(type, value, made.bytes.data());
   return made;
+}
+
+inline bool has_negative_zero(ElementType type) {
+  const Constant zero = float_constant(type, -0.0);
+  return std::ranges::any_of(zero.span(), [](std::byte byte) { return byte != std::byte{0}; });
+}
+inline bool has_nan(ElementType type) {
+  return std::isnan(decode_float(type, float_constant(type, std::nan("")).bytes.data()));
+}
+inline bool has_infinity(ElementType type) {
+  return std::isinf(decode_float(type, float_constant(type, HUGE_VAL).bytes.data()));
+}
+
+/// The types of the parts of complex numbers.
+inline ElementType part_of(ElementType complex_type) {
+  return complex_type == ElementType::C64 ? ElementType::F32 : ElementType::F64;
 }
 
 }  // namespace minihlo::prove

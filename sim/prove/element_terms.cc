@@ -9,6 +9,7 @@
 #include "ir/row_major.h"
 #include "ir/semantics/elementwise.h"
 #include "ir/semantics/reducers.h"
+#include "sim/prove/constants.h"
 #include "sim/run/kernels/fold.h"
 
 namespace minihlo::prove {
@@ -29,6 +30,17 @@ bool is_integer_dot(const Signature& signature) {
   return is_integer(dot->shape()->element_type()) &&
          std::ranges::all_of(dot->operands(), [](const Instruction* operand) {
            return is_integer(operand->shape()->element_type());
+         });
+}
+
+// A dot of real floats that is added up in f32 or, of f64, in f64.
+bool is_float_dot(const Signature& signature) {
+  const Instruction* dot = signature.instruction;
+  if (!dot || dot->opcode() != Opcode::kDot || dot->operand_count() != 2) return false;
+  const ElementType result = dot->shape()->element_type();
+  return is_float(result) && std::ranges::all_of(dot->operands(), [&](const Instruction* operand) {
+           const ElementType own = operand->shape()->element_type();
+           return is_float(own) && (own == ElementType::F64) == (result == ElementType::F64);
          });
 }
 
@@ -112,7 +124,8 @@ void ElementTerms::parts(const Element& wanted, std::vector<Element>& elements, 
   }
   if (node.kind == NodeKind::kApply) {
     const Signature& signature = terms_.signature(node.signature);
-    if (signature.kind == Signature::Kind::kPointwise || signature.kind == Signature::Kind::kFold) {
+    if (signature.kind == Signature::Kind::kPointwise || signature.kind == Signature::Kind::kFold ||
+        signature.kind == Signature::Kind::kChoice) {
       key.what = node.signature;
       for (Handle argument : terms_.arguments(wanted.tensor)) {
         elements.push_back({argument, terms_.node(argument).count == 1 ? 0 : wanted.index});
@@ -194,19 +207,24 @@ void ElementTerms::reduce_parts(const Element& wanted, const Instruction& reduce
   const Shape* from = reduce.operand(0)->shape();
   std::span<const int64_t> reduced = reduce.get(attr::dimensions);
   const std::string& whole = terms_.signature(terms_.node(wanted.tensor).signature).key;
-  // Floats along long axes are summed in blocks, whose places depend on all extents.
+  // Floats along long axes are summed in blocks, whose places depend on all extents but 1.
   std::vector<int64_t> extents;
   for (int64_t axis = 0; axis < from->rank(); ++axis) {
-    if (contains(reduced, axis)) extents.push_back(from->dim(axis));
+    if (contains(reduced, axis) && from->dim(axis) != 1) extents.push_back(from->dim(axis));
   }
   const bool rounds = is_float(from->element_type()) || is_complex(from->element_type());
   if (!rounds || std::ranges::all_of(extents, [](int64_t n) { return n <= kBlockExtent; })) {
     extents.clear();
   }
-  // The called computation stands in braces at the end of the key.
-  key.what = terms_.signature(fmt::format("element reduce {} {} {}",
-                                          to_string(from->element_type()), fmt::join(extents, "x"),
-                                          std::string_view(whole).substr(whole.rfind('{'))));
+  const std::optional<Opcode> step = terms_.signature(terms_.node(wanted.tensor).signature).steps;
+  if (step && extents.empty()) {
+    key.what = rules_.functions().of(*step, reduce.shape()->element_type());
+  } else {
+    // The called computation stands in braces at the end of the key.
+    key.what = terms_.signature(
+        fmt::format("element reduce {} {} {}", to_string(from->element_type()),
+                    fmt::join(extents, "x"), std::string_view(whole).substr(whole.rfind('{'))));
+  }
   std::vector<int64_t> at = multi_index(wanted.index, reduce.shape()->dims());
   std::vector<int64_t> own(from->dims().size(), 0);
   std::vector<int64_t> sizes, axes;
@@ -234,6 +252,7 @@ uint32_t ElementTerms::combined(const Element& wanted, Key key) {
   if (node.kind != NodeKind::kApply || key.what == whole_) return intern(std::move(key));
   const Signature& signature = terms_.signature(node.signature);
   std::vector<Ref> refs(key.arguments.begin(), key.arguments.end());
+  if (signature.kind == Signature::Kind::kChoice) return chosen(node, std::move(refs));
   auto normal = [&](uint32_t function, std::vector<Ref> arguments) {
     return rules_.normal(function, std::move(arguments), *this);
   };
@@ -242,6 +261,10 @@ uint32_t ElementTerms::combined(const Element& wanted, Key key) {
       return static_cast<uint32_t>(
           normal(rules_.functions().exact_fold(*signature.folds, node.type), std::move(refs)));
     }
+    if (signature.steps && key.what == rules_.functions().of(*signature.steps, node.type)) {
+      return chain(key.what, refs);
+    }
+    if (is_float_dot(signature)) return float_dot(*signature.instruction, std::move(key));
     if (!is_integer_dot(signature)) return intern(std::move(key));
     const Instruction& dot = *signature.instruction;
     std::vector<Ref> products;
@@ -260,10 +283,74 @@ uint32_t ElementTerms::combined(const Element& wanted, Key key) {
         normal(rules_.functions().exact_fold(Opcode::kAdd, node.type), std::move(products)));
   }
   if (!signature.folds) return static_cast<uint32_t>(normal(node.signature, std::move(refs)));
-  // From the first on, as instructions one after the other.
-  Ref value = refs[0];
-  const uint32_t step = rules_.functions().of(*signature.folds, node.type);
-  for (size_t i = 1; i < refs.size(); ++i) value = normal(step, {value, refs[i]});
+  return chain(rules_.functions().of(*signature.folds, node.type), refs);
+}
+
+// From the first on, as instructions one after the other.
+uint32_t ElementTerms::chain(uint32_t step, std::span<const Ref> terms) {
+  Ref value = terms[0];
+  for (Ref term : terms.subspan(1)) value = rules_.normal(step, {value, term}, *this);
+  return static_cast<uint32_t>(value);
+}
+
+// Products are added up in f32 whatever narrower types they are of, and rounded once. In each the
+// factors may be exchanged, and their signs be one. A single product is not added to anything.
+uint32_t ElementTerms::float_dot(const Instruction& dot, Key key) {
+  const ElementType result = dot.shape()->element_type();
+  const bool is_wide = result == ElementType::F64;
+  const ElementType type = is_wide ? ElementType::F64 : ElementType::F32;
+  Functions& functions = rules_.functions();
+  auto normal = [&](uint32_t function, std::vector<Ref> arguments) {
+    return rules_.normal(function, std::move(arguments), *this);
+  };
+  std::vector<Ref> factors;
+  for (size_t i = 0; i < key.arguments.size(); ++i) {
+    const ElementType own = dot.operand(i % 2)->shape()->element_type();
+    Ref factor = key.arguments[i];
+    if (own != type) factor = normal(functions.of(Opcode::kConvert, own, type), {factor});
+    factors.push_back(factor);
+  }
+  const uint32_t negate = functions.of(Opcode::kNegate, type);
+  for (size_t i = 0; i + 1 < factors.size(); i += 2) {
+    bool is_negative = false;
+    for (size_t side = 0; side < 2; ++side) {
+      if (function(factors[i + side]) != negate) continue;
+      factors[i + side] = arguments(factors[i + side])[0];
+      is_negative = !is_negative;
+    }
+    if (factors[i + 1] < factors[i]) std::swap(factors[i], factors[i + 1]);
+    if (is_negative) factors[i] = normal(negate, {factors[i]});
+  }
+  Ref sum;
+  if (factors.empty()) {
+    sum = constant(type, float_constant(type, 0).span());
+  } else if (factors.size() == 2) {
+    sum = normal(functions.of(Opcode::kMultiply, type), std::move(factors));
+  } else {
+    std::string name = fmt::format("element dot {}", to_string(type));
+    for (std::string_view word : dot.get(attr::operand_precision)) name += fmt::format(" {}", word);
+    name += fmt::format(" {}", dot.get(attr::algorithm));
+    sum = make(terms_.signature(std::move(name)), factors);
+  }
+  if (result == type) return static_cast<uint32_t>(sum);
+  return static_cast<uint32_t>(normal(functions.of(Opcode::kConvert, type, result), {sum}));
+}
+
+// The branch that a test chooses: where it is a number that is none of them, the last one.
+uint32_t ElementTerms::chosen(const Node& node, std::vector<Ref> refs) {
+  const ElementType test = terms_.node(node.arguments[0]).type;
+  Functions& functions = rules_.functions();
+  const uint32_t select = functions.select(node.type);
+  if (test == ElementType::PRED) {
+    return static_cast<uint32_t>(rules_.normal(select, std::move(refs), *this));
+  }
+  Ref value = refs.back();
+  for (size_t branch = refs.size() - 2; branch-- > 0;) {
+    const Ref number = constant(test, integer_constant(test, branch).span());
+    const Ref is_branch = rules_.normal(functions.compare(ComparisonDirection::kEq, false, test),
+                                        {refs[0], number}, *this);
+    value = rules_.normal(select, {is_branch, refs[1 + branch], value}, *this);
+  }
   return static_cast<uint32_t>(value);
 }
 

@@ -28,6 +28,10 @@ class ElementTerms : private TermStore {
   /// too many terms.
   std::optional<uint32_t> element(Handle tensor, int64_t index);
 
+  /// Whether two terms are equal in all cases of the truth values in them. False where these are
+  /// many, or the terms large.
+  bool equal_by_cases(uint32_t a, uint32_t b);
+
  private:
   struct Key {
     uint32_t what;  // a signature, or what kind of leaf
@@ -38,6 +42,8 @@ class ElementTerms : private TermStore {
     size_t operator()(const Key& key) const;
   };
 
+  class Cases;
+
   // The elements that an element is made of, in order; what they are put together by.
   void parts(const Element& wanted, std::vector<Element>& elements, Key& key);
   void dot_parts(const Element& wanted, const Instruction& dot, std::vector<Element>& elements,
@@ -46,6 +52,9 @@ class ElementTerms : private TermStore {
                     std::vector<Element>& elements, Key& key);
   // The term in normal form of what an element is put together by.
   uint32_t combined(const Element& wanted, Key key);
+  uint32_t chain(uint32_t step, std::span<const Ref> terms);
+  uint32_t float_dot(const Instruction& dot, Key key);
+  uint32_t chosen(const Node& node, std::vector<Ref> refs);
   uint32_t intern(Key key);
 
   Ref constant(ElementType type, std::span<const std::byte> value) override;
@@ -53,6 +62,7 @@ class ElementTerms : private TermStore {
   std::optional<std::span<const std::byte>> literal(Ref ref, ElementType type) const override;
   std::optional<uint32_t> function(Ref ref) const override;
   std::vector<Ref> arguments(Ref ref) const override;
+  bool splits_rounding() const override { return true; }
   uint32_t literal_of(ElementType type);
 
   Terms& terms_;
@@ -63,6 +73,7 @@ class ElementTerms : private TermStore {
   std::vector<uint32_t> literals_;  // by element type: what literals of it are
   const uint32_t whole_;            // what elements of terms that are not taken apart are
   size_t argument_count_ = 0;
+  int64_t case_steps_ = 0;  // that equal_by_cases() took so far
 };
 
 }  // namespace minihlo::prove

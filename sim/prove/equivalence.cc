@@ -219,7 +219,7 @@ class Equivalence {
         for (int64_t i = 0; same && i < count; ++i) {
           std::optional<uint32_t> of_a = elements->element(a, i);
           std::optional<uint32_t> of_b = of_a ? elements->element(b, i) : std::nullopt;
-          same = of_a && of_b && *of_a == *of_b;
+          same = of_a && of_b && (*of_a == *of_b || elements->equal_by_cases(*of_a, *of_b));
           place.index = i;
         }
         if (same) {

@@ -141,27 +141,114 @@ Ref Identities::product(const Application& at) {
   return fold_of(at.function, std::move(factors));
 }
 
+// Constants of a fold of floats as one, where that loses nothing of them but the last place.
+std::optional<double> Identities::together(std::span<const double> constants, bool is_sum) {
+  double all = is_sum ? 0 : 1, largest = 0;
+  for (double constant : constants) {
+    all = is_sum ? all + constant : all * constant;
+    largest = std::max(largest, std::abs(constant));
+  }
+  if (!std::isfinite(all) || (!is_sum && all == 0)) return std::nullopt;
+  if (is_sum && std::abs(all) < largest / 2) return std::nullopt;
+  return all;
+}
+
+// c (x + y) is cx + cy.
+std::optional<Ref> Identities::distributed(ElementType type, std::vector<Ref> factors) {
+  constexpr size_t kMaxTerms = 32;
+  const uint32_t sum = functions_.exact_fold(Opcode::kAdd, type);
+  const auto one = std::ranges::find_if(factors, [&](Ref factor) { return is(factor, sum); });
+  if (one == factors.end() || rewritten_ > kMaxRewritten) return std::nullopt;
+  std::vector<Ref> terms = store_.arguments(*one);
+  if (terms.size() > kMaxTerms) return std::nullopt;
+  factors.erase(one);
+  rules_.relax("distribute");
+  for (Ref& term : terms) {
+    ++rewritten_;
+    std::vector<Ref> own = factors;
+    own.push_back(term);
+    term = apply(functions_.exact_fold(Opcode::kMultiply, type), std::move(own));
+  }
+  return apply(sum, std::move(terms));
+}
+
 // Sums and products of floats, where rounding does not count.
 Ref Identities::rounded(const Application& at) {
   const ElementType type = at.what.result_type;
   const bool is_sum = *at.what.opcode == Opcode::kAdd;
-  std::vector<Ref> terms;
+  const double neutral = is_sum ? 0 : 1;
+  std::vector<Ref> terms, known;
+  std::vector<double> constants;
   for (Ref argument : flattened(at)) {
     auto value = store_.literal(argument, type);
     const double number = value ? decode_float(type, value->data()) : NAN;
-    if (number == (is_sum ? 0 : 1)) {
+    if (number == neutral) {
       if (is_sum) rules_.relax("signed-zero");
       use("neutral-element");
+    } else if (value) {
+      known.push_back(argument);
+      constants.push_back(number);
     } else {
       terms.push_back(argument);
     }
   }
+  if (known.size() > 1) {
+    const std::optional<double> all = together(constants, is_sum);
+    const Constant constant = float_constant(type, all.value_or(NAN));
+    if (all && std::isfinite(decode_float(type, constant.bytes.data()))) {
+      rules_.relax("reassociate");
+      known.clear();
+      if (*all != neutral) known.push_back(store_.constant(type, constant.span()));
+    }
+  }
+  terms.insert(terms.end(), known.begin(), known.end());
   if (terms.size() > 2) rules_.relax("reassociate");
   if (terms.empty()) return at.arguments[0];
   // A NaN alone would keep its bits.
   if (terms.size() == 1 && keeps_nan_bits()) return fold_of(at.function, at.arguments);
   if (terms.size() == 1) return terms[0];
-  return fold_of(at.function, std::move(terms));
+  if (!std::ranges::is_sorted(terms)) {
+    use("commute");
+    std::ranges::sort(terms);
+  }
+  if (!is_sum) {
+    if (std::optional<Ref> other = distributed(type, terms)) return *other;
+    return fold_of(at.function, std::move(terms));
+  }
+  // What occurs n times is n times that.
+  std::vector<Ref> once;
+  for (size_t i = 0; i < terms.size();) {
+    size_t end = i + 1;
+    while (end < terms.size() && terms[end] == terms[i]) ++end;
+    const auto count = static_cast<double>(end - i);
+    const Constant factor = float_constant(type, count);
+    if (end - i > 1 && decode_float(type, factor.bytes.data()) == count) {
+      once.push_back(apply(functions_.exact_fold(Opcode::kMultiply, type),
+                           {terms[i], store_.constant(type, factor.span())}));
+    } else {
+      once.insert(once.end(), terms.begin() + static_cast<ptrdiff_t>(i),
+                  terms.begin() + static_cast<ptrdiff_t>(end));
+    }
+    i = end;
+  }
+  if (once.size() == 1) return once[0];
+  return fold_of(at.function, std::move(once));
+}
+
+// max(c, min(d, x)) is min(d, max(c, x)) where c <= d.
+std::optional<Ref> Identities::bounded_above_last(const Application& at, const Constant& low,
+                                                  Ref term) {
+  const ElementType type = at.what.result_type;
+  const uint32_t least = functions_.exact_fold(Opcode::kMinimum, type);
+  if (*at.what.opcode != Opcode::kMaximum || !is(term, least)) return std::nullopt;
+  std::vector<Ref> inner = store_.arguments(term);
+  if (inner.size() != 2) return std::nullopt;
+  if (store_.literal(inner[0], type)) std::swap(inner[0], inner[1]);
+  if (!store_.literal(inner[1], type) || store_.literal(inner[0], type)) return std::nullopt;
+  const Ref below = store_.constant(type, low.span());
+  if (apply(at.function, {below, inner[1]}) != inner[1]) return std::nullopt;
+  use("lattice");
+  return apply(least, {inner[1], apply(at.function, {below, inner[0]})});
 }
 
 // minimum, maximum, and, or: an argument counts once.
@@ -232,6 +319,9 @@ Ref Identities::bound(const Application& at) {
       use("neutral-element");
       constant.reset();
     }
+  }
+  if (constant && terms.size() == 1) {
+    if (std::optional<Ref> other = bounded_above_last(at, *constant, terms[0])) return *other;
   }
   if (constant) terms.push_back(store_.constant(type, constant->span()));
   if (terms.size() == 1) return terms[0];

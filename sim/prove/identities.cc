@@ -29,11 +29,15 @@ constexpr Row kRows[] = {
     {Opcode::kDivide, kIntegers, &Identities::quotient},
     {Opcode::kDivide, kFloats, &Identities::signs},
     {Opcode::kDivide, kFloats, &Identities::float_quotient},
+    {Opcode::kDivide, kFloats, &Identities::by_reciprocal},
     {Opcode::kImag, kComplexes, &Identities::part},
+    {Opcode::kLogistic, kFloats, &Identities::by_reciprocal},
     {Opcode::kMultiply, kFloats, &Identities::signs},
     {Opcode::kMultiply, kFloats, &Identities::float_product},
     {Opcode::kNegate, kFloats, &Identities::negation},
+    {Opcode::kPower, kFloats | kIntegers, &Identities::power},
     {Opcode::kReal, kComplexes, &Identities::part},
+    {Opcode::kRsqrt, kFloats, &Identities::by_reciprocal},
     {Opcode::kRemainder, kIntegers, &Identities::remainder},
     {Opcode::kSelect, ~0u, &Identities::selection},
     {Opcode::kShiftLeft, kIntegers, &Identities::shift},
@@ -49,8 +53,11 @@ Ref Identities::apply(uint32_t function, std::vector<Ref> arguments) {
     if (at.what.commutative) std::ranges::sort(at.arguments);
     return store_.make(function, at.arguments);
   }
+  if (std::optional<Ref> value = known(at)) return *value;
   if (std::optional<Ref> other = rules_.defined(function, at.arguments, *this)) return *other;
+  if (std::optional<Ref> other = of_constant_arms(at)) return *other;
   if (at.what.kind == Signature::Kind::kFold) {
+    if (std::optional<Ref> other = unconverted_fold(at)) return *other;
     switch (*at.what.opcode) {
       case Opcode::kAdd:
         return is_float(at.what.result_type) ? rounded(at) : sum(at);
@@ -62,7 +69,9 @@ Ref Identities::apply(uint32_t function, std::vector<Ref> arguments) {
         return bound(at);
     }
   }
-  if (std::optional<Ref> value = known(at)) return *value;
+  if (store_.splits_rounding()) {
+    if (std::optional<Ref> other = rounded_from_f32(at)) return *other;
+  }
   for (const Row& row : kRows) {
     if (row.opcode != *at.what.opcode || (row.operands & set_of(at.operand_type())) == 0) continue;
     if (std::optional<Ref> equal = (this->*row.identity)(at)) return *equal;
@@ -109,7 +118,7 @@ std::optional<Ref> Identities::inverse(Ref term) {
 
 // What constants give is a constant.
 std::optional<Ref> Identities::known(const Application& at) {
-  if (!at.what.op) return std::nullopt;
+  if (!at.what.op || at.what.kind != Signature::Kind::kPointwise) return std::nullopt;
   std::vector<Constant> values;
   for (size_t i = 0; i < at.arguments.size(); ++i) {
     auto value = store_.literal(at.arguments[i], at.what.operand_types[i]);
@@ -128,6 +137,31 @@ std::optional<Ref> Identities::known(const Application& at) {
   }
   (*at.what.op)(1, data, steps, result.bytes.data());
   return store_.constant(at.what.result_type, result.span());
+}
+
+// A function of select(p, a, b), of which all but p is known, is a select of what it gives of both.
+std::optional<Ref> Identities::of_constant_arms(const Application& at) {
+  if (*at.what.opcode == Opcode::kSelect) return std::nullopt;
+  const bool is_fold = at.what.kind == Signature::Kind::kFold;
+  std::optional<size_t> choice;
+  for (size_t i = 0; i < at.arguments.size(); ++i) {
+    const ElementType type = at.what.operand_types[is_fold ? 0 : i];
+    if (store_.literal(at.arguments[i], type)) continue;
+    if (choice || !is(at.arguments[i], Opcode::kSelect)) return std::nullopt;
+    const std::vector<Ref> inner = store_.arguments(at.arguments[i]);
+    if (!store_.literal(inner[1], type) || !store_.literal(inner[2], type)) return std::nullopt;
+    choice = i;
+  }
+  if (!choice) return std::nullopt;
+  const std::vector<Ref> inner = store_.arguments(at.arguments[*choice]);
+  Ref arms[2];
+  for (size_t arm = 0; arm < 2; ++arm) {
+    std::vector<Ref> own = at.arguments;
+    own[*choice] = inner[1 + arm];
+    arms[arm] = apply(at.function, std::move(own));
+  }
+  use("selects");
+  return apply(functions_.select(at.what.result_type), {inner[0], arms[0], arms[1]});
 }
 
 // -(-x): both flip the sign bit, of NaN too; where there is no -0, zero and NaN stay.
@@ -159,143 +193,6 @@ std::optional<Ref> Identities::magnitude(const Application& at) {
   return apply(at.function, {minus});
 }
 
-// A product or quotient has the sign that both signs make: one is left, on a constant where there
-// is one. The NaN that come out of it are the canonical one.
-std::optional<Ref> Identities::signs(const Application& at) {
-  const ElementType type = at.operand_type();
-  std::vector<Ref> bare;
-  bool is_odd = false;
-  for (Ref argument : at.arguments) {
-    const std::optional<Ref> inner = negated(argument);
-    bare.push_back(inner.value_or(argument));
-    if (inner) is_odd = !is_odd;
-  }
-  if (bare == at.arguments) return std::nullopt;
-  if (at.what.commutative) std::ranges::sort(bare);
-  if (is_odd) {
-    Ref& place = store_.literal(bare[1], type) ? bare[1] : bare[0];
-    place = apply(functions_.of(Opcode::kNegate, type), {place});
-  }
-  std::vector<Ref> before = at.arguments;
-  if (at.what.commutative) {
-    std::ranges::sort(before);
-    std::vector<Ref> after = bare;
-    std::ranges::sort(after);
-    if (before == after) return std::nullopt;
-  } else if (before == bare) {
-    return std::nullopt;
-  }
-  use("signs");
-  return apply(at.function, std::move(bare));
-}
-
-// x + -0 is x; of types without -0, x + 0. x + 0 is not, for -0 + 0 is 0.
-std::optional<Ref> Identities::float_sum(const Application& at) {
-  if (keeps_nan_bits()) return std::nullopt;
-  const Constant zero = float_constant(at.operand_type(), -0.0);
-  for (size_t i = 0; i < 2; ++i) {
-    if (!is_constant(at.arguments[i], at.operand_type(), zero)) continue;
-    use("neutral-element");
-    return at.arguments[1 - i];
-  }
-  return std::nullopt;
-}
-
-std::optional<Ref> Identities::float_product(const Application& at) {
-  if (keeps_nan_bits()) return std::nullopt;
-  const ElementType type = at.operand_type();
-  const Constant one = float_constant(type, 1), minus_one = float_constant(type, -1);
-  for (size_t i = 0; i < 2; ++i) {
-    if (is_constant(at.arguments[i], type, one)) {
-      use("neutral-element");
-      return at.arguments[1 - i];
-    }
-    if (is_constant(at.arguments[i], type, minus_one)) {
-      use("signs");
-      return apply(functions_.of(Opcode::kNegate, type), {at.arguments[1 - i]});
-    }
-  }
-  return std::nullopt;
-}
-
-// x / c is x · (1 / c) where 1 / c is a number of the type: both are the same number rounded once.
-std::optional<Ref> Identities::float_quotient(const Application& at) {
-  const ElementType type = at.operand_type();
-  auto divisor = store_.literal(at.arguments[1], type);
-  if (!divisor) return std::nullopt;
-  const double value = decode_float(type, divisor->data());
-  int exponent = 0;
-  if (value == 0 || !std::isfinite(value) || std::abs(std::frexp(value, &exponent)) != 0.5) {
-    return std::nullopt;
-  }
-  const double inverse = 1 / value;
-  const Constant factor = float_constant(type, inverse);
-  if (!std::isfinite(inverse) || decode_float(type, factor.bytes.data()) != inverse) {
-    return std::nullopt;
-  }
-  use("powers-of-two");
-  return apply(functions_.of(Opcode::kMultiply, type),
-               {at.arguments[0], store_.constant(type, factor.span())});
-}
-
-std::optional<Ref> Identities::shift(const Application& at) {
-  const ElementType type = at.operand_type();
-  const std::optional<uint64_t> amount = integer(at.arguments[1], type);
-  if (!amount) return std::nullopt;
-  const auto bits = static_cast<uint64_t>(info(type).bits);
-  const Ref x = at.arguments[0];
-  if (*amount == 0) {
-    use("neutral-element");
-    return x;
-  }
-  if (*at.what.opcode == Opcode::kShiftLeft) {
-    use("powers-of-two");
-    if (*amount >= bits) return integer(type, 0);
-    return apply(functions_.exact_fold(Opcode::kMultiply, type),
-                 {x, integer(type, uint64_t{1} << *amount)});
-  }
-  if (*amount < bits) return std::nullopt;
-  use("powers-of-two");
-  if (*at.what.opcode == Opcode::kShiftRightLogical) return integer(type, 0);
-  return apply(at.function, {x, integer(type, bits - 1)});  // sign bits alone
-}
-
-std::optional<Ref> Identities::quotient(const Application& at) {
-  const ElementType type = at.operand_type();
-  const std::optional<uint64_t> divisor = integer(at.arguments[1], type);
-  if (!divisor) return std::nullopt;
-  if (*divisor == 1) {
-    use("neutral-element");
-    return at.arguments[0];
-  }
-  if (is_signed(type)) {
-    if (*divisor != all_ones(type)) return std::nullopt;
-    use("linear-form");
-    return apply(functions_.exact_fold(Opcode::kMultiply, type),
-                 {at.arguments[0], at.arguments[1]});
-  }
-  if (!std::has_single_bit(*divisor)) return std::nullopt;
-  use("powers-of-two");
-  const auto amount = static_cast<uint64_t>(std::countr_zero(*divisor));
-  return apply(functions_.of(Opcode::kShiftRightLogical, type),
-               {at.arguments[0], integer(type, amount)});
-}
-
-std::optional<Ref> Identities::remainder(const Application& at) {
-  const ElementType type = at.operand_type();
-  const std::optional<uint64_t> divisor = integer(at.arguments[1], type);
-  if (!divisor) return std::nullopt;
-  const bool is_unit = *divisor == 1 || (is_signed(type) && *divisor == all_ones(type));
-  if (is_unit) {
-    use("powers-of-two");
-    return integer(type, 0);
-  }
-  if (is_signed(type) || !std::has_single_bit(*divisor)) return std::nullopt;
-  use("powers-of-two");
-  return apply(functions_.exact_fold(Opcode::kAnd, type),
-               {at.arguments[0], integer(type, *divisor - 1)});
-}
-
 // What is left of comparisons (definitions.cc): =, <, and <= of floats.
 std::optional<Ref> Identities::comparison(const Application& at) {
   const ElementType type = at.operand_type();
@@ -320,17 +217,11 @@ std::optional<Ref> Identities::comparison(const Application& at) {
     return apply(functions_.exact_fold(Opcode::kAnd, type),
                  {apply(exclusive, {a, truth(true)}), b});
   }
-  if (!is_equality || !is_integer(type)) return std::nullopt;
-  // Whether a converted truth value is 0.
-  for (size_t i = 0; i < 2; ++i) {
-    const Ref converted = at.arguments[i];
-    if (integer(at.arguments[1 - i], type) != uint64_t{0}) continue;
-    if (!is(converted, functions_.of(Opcode::kConvert, ElementType::PRED, type))) continue;
-    use("conversions");
-    return apply(functions_.exact_fold(Opcode::kXor, ElementType::PRED),
-                 {store_.arguments(converted)[0], truth(true)});
-  }
-  return std::nullopt;
+  if (find(at.what.attributes, attr::comparison_type).has_value()) return std::nullopt;
+  std::optional<Unconverted> inner = unconverted(at.arguments, type);
+  if (!inner || inner->type == ElementType::PRED) return std::nullopt;
+  use("conversions");
+  return apply(functions_.compare(direction, false, inner->type), std::move(inner->arguments));
 }
 
 std::optional<Ref> Identities::selection(const Application& at) {
@@ -374,47 +265,6 @@ std::optional<Ref> Identities::selection(const Application& at) {
   if (a == at.arguments[1] && b == at.arguments[2]) return std::nullopt;
   use("selects");
   return apply(at.function, {test, a, b});
-}
-
-std::optional<Ref> Identities::conversion(const Application& at) {
-  const ElementType to = at.operand_type(), result = at.what.result_type;
-  const Ref x = at.arguments[0];
-  if (to == result) return x;
-  if (result == ElementType::PRED && !is_complex(to) && to != ElementType::F8E8M0FNU) {
-    // Whether it is other than 0, as NaN is.
-    use("conversions");
-    const Constant zero{{}, static_cast<size_t>(info(to).bytes)};
-    const Ref is_zero = apply(functions_.compare(ComparisonDirection::kEq, false, to),
-                              {x, store_.constant(to, zero.span())});
-    return apply(functions_.exact_fold(Opcode::kXor, result), {is_zero, truth(true)});
-  }
-  if (!is(x, Opcode::kConvert)) return std::nullopt;
-  const ElementType from = functions_[*store_.function(x)].operand_types[0];
-  const Ref first = store_.arguments(x)[0];
-  // Back where it comes from a NaN may have lost its bits.
-  const bool returns =
-      from == result && holds_values(from, to) && (!keeps_nan_bits() || !is_float(from));
-  if (!returns && !converts_through(from, to, result)) return std::nullopt;
-  use("conversions");
-  return from == result ? first : apply(functions_.of(Opcode::kConvert, from, result), {first});
-}
-
-// The same bits under one type after the other.
-std::optional<Ref> Identities::bit_cast(const Application& at) {
-  const ElementType to = at.operand_type(), result = at.what.result_type;
-  const Ref x = at.arguments[0];
-  if (to == result) return x;
-  if (auto value = store_.literal(x, to)) {
-    Constant same{{}, value->size()};
-    std::ranges::copy(*value, same.bytes.begin());
-    return store_.constant(result, same.span());
-  }
-  if (!is(x, Opcode::kBitcastConvert)) return std::nullopt;
-  use("bit-casts");
-  const ElementType from = functions_[*store_.function(x)].operand_types[0];
-  const Ref first = store_.arguments(x)[0];
-  return from == result ? first
-                        : apply(functions_.of(Opcode::kBitcastConvert, from, result), {first});
 }
 
 // The real part of complex(a, b).

@@ -1,6 +1,7 @@
 // The identities of rules.h at work on one application.
 #pragma once
 
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -36,6 +37,8 @@ class Identities : public TermBuilder {
   std::optional<Ref> float_sum(const Application& at);
   std::optional<Ref> float_product(const Application& at);
   std::optional<Ref> float_quotient(const Application& at);
+  std::optional<Ref> by_reciprocal(const Application& at);
+  std::optional<Ref> power(const Application& at);
   std::optional<Ref> shift(const Application& at);
   std::optional<Ref> quotient(const Application& at);
   std::optional<Ref> remainder(const Application& at);
@@ -52,6 +55,11 @@ class Identities : public TermBuilder {
   Ref bound(const Application& at);
   Ref exclusive(const Application& at);
   Ref rounded(const Application& at);
+  std::optional<Ref> unconverted_fold(const Application& at);
+
+  // What is asked of any function.
+  std::optional<Ref> of_constant_arms(const Application& at);
+  std::optional<Ref> rounded_from_f32(const Application& at);
 
  private:
   /// A term times a number, modulo 2 to the width.
@@ -59,6 +67,20 @@ class Identities : public TermBuilder {
     Ref term;
     uint64_t factor;
   };
+  /// Arguments as the type has them that they are converted from.
+  struct Unconverted {
+    ElementType type;
+    std::vector<Ref> arguments;
+  };
+  std::optional<Unconverted> unconverted(std::span<const Ref> arguments, ElementType type);
+  std::optional<Ref> converted_sign(const Application& at);
+  std::optional<Ref> narrowed_integer(const Application& at);
+  static std::optional<double> together(std::span<const double> constants, bool is_sum);
+  std::optional<Ref> distributed(ElementType type, std::vector<Ref> factors);
+  std::optional<Ref> bounded_above_last(const Application& at, const Constant& low, Ref term);
+  std::optional<Ref> narrowed(Ref term, ElementType wide, ElementType narrow);
+  std::optional<Ref> of_magnitude(const Application& at,
+                                  const std::function<Ref(Ref)>& unsigned_result);
   Ref linear(ElementType type, std::vector<Multiple> terms);
   Multiple as_multiple(ElementType type, Ref term);
   Ref scaled(ElementType type, const Multiple& multiple);
@@ -66,6 +88,7 @@ class Identities : public TermBuilder {
   Ref fold_of(uint32_t function, std::vector<Ref> arguments);
 
   void use(std::string_view rule) { rules_.used_.insert(rule); }
+  bool counts_rounding() const { return rules_.precision_.rounding; }
   bool keeps_nan_bits() const { return rules_.precision_.nan_bits; }
   /// Whether a term is an opcode applied to what has this type.
   bool is(Ref term, Opcode opcode) const;
@@ -84,6 +107,9 @@ class Identities : public TermBuilder {
   Rules& rules_;
   Functions& functions_;
   TermStore& store_;
+  /// Terms that were taken apart to be made anew, which may take others apart in turn.
+  static constexpr int kMaxRewritten = 256;
+  int rewritten_ = 0;
 };
 
 }  // namespace minihlo::prove

@@ -345,8 +345,9 @@ tl::expected<TermDomain::Val, Stop> TermDomain::conditional(Walker<TermDomain>& 
       leaves.emplace_back();
       continue;
     }
-    uint32_t name = terms_.signature(
-        fmt::format("conditional of {} by {}", branches.size(), is_pred ? "truth" : "number"));
+    const uint32_t name = terms_.signature(
+        {fmt::format("conditional of {} by {}", branches.size(), is_pred ? "truth" : "number"),
+         Signature::Kind::kChoice});
     std::vector<Handle> handles;
     for (size_t device = 0; device < devices.size(); ++device) {
       std::vector<Handle> choice{test[device]};

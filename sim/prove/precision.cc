@@ -4,14 +4,11 @@
 #include <cmath>
 
 #include "ir/numbers.h"
+#include "sim/prove/constants.h"
 #include "sim/prove/types.h"
 
 namespace minihlo::prove {
 namespace {
-
-ElementType part_of(ElementType complex_type) {
-  return complex_type == ElementType::C64 ? ElementType::F32 : ElementType::F64;
-}
 
 // From 1 to the next number.
 double spacing(ElementType type) {

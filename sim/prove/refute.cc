@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <unordered_map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -15,9 +16,10 @@
 namespace minihlo::prove {
 namespace {
 
-constexpr size_t kMaxDirected = 512;  // input elements that are varied at once
-constexpr int kDirectedTrials = 24;   // per kind of sample
-constexpr int kMaxRounded = 4;        // trials whose difference may be rounding
+constexpr size_t kMaxDirected = 512;   // input elements that are varied at once
+constexpr int kDirectedTrials = 24;    // per kind of sample
+constexpr size_t kSpecialTrials = 96;  // at most, of few elements: rare values have to meet
+constexpr int kMaxRounded = 4;         // trials whose difference may be rounding
 // Bytes of inputs and outputs up to which a counterexample is replayed by a run: beyond it, where a
 // run takes seconds, evaluation by demand takes none. Random runs have nothing else to go by.
 constexpr int64_t kMaxReplayed = int64_t{64} << 20;
@@ -158,11 +160,24 @@ std::optional<Finding> Refuter::at_element(Handle before, Handle after, const Ou
   bool found = false;
   int rounded = 0;
   for (SampleKind kind : {SampleKind::kSmall, SampleKind::kBits, SampleKind::kSpecial}) {
-    for (int trial = 0; trial < kDirectedTrials && !found; ++trial) {
+    int trials = kDirectedTrials;
+    if (kind != SampleKind::kSmall) {
+      const size_t affordable = 4 * kMaxDirected / std::max<size_t>(places.size(), 1);
+      trials = std::max(trials, static_cast<int>(std::min(affordable, kSpecialTrials)));
+    }
+    for (int trial = 0; trial < trials && !found; ++trial) {
       if (rounded == kMaxRounded || pair_.is_late()) return std::nullopt;
+      // In every other trial of any bits they are about the same in all elements of a type.
+      const bool is_close = kind == SampleKind::kBits && trial % 2 == 1;
+      std::unordered_map<ElementType, ElementBytes> first;
       for (const InputPlace& input : places) {
-        const Shape* shape = pair_.parameter_shapes()[static_cast<size_t>(input.parameter)];
-        inputs[input] = sample(shape->element_type(), kind, random);
+        const ElementType own =
+            pair_.parameter_shapes()[static_cast<size_t>(input.parameter)]->element_type();
+        ElementBytes& value = inputs[input];
+        const auto known = first.find(own);
+        value = is_close && known != first.end() ? sample_beside(own, known->second, random)
+                                                 : sample(own, kind, random);
+        first.try_emplace(own, value);
       }
       if (!differ(inputs, values)) continue;
       // Where there is no wider arithmetic, what is close beside large inputs may not be once they

@@ -56,6 +56,9 @@ class TermStore {
   /// The function that a term applies to elements; nothing for other terms.
   virtual std::optional<uint32_t> function(Ref ref) const = 0;
   virtual std::vector<Ref> arguments(Ref ref) const = 0;
+  /// Whether an operation on narrow floats is taken for one in f32 that is rounded. Terms that are
+  /// evaluated in wider arithmetic must not be: a convert there says that it rounds.
+  virtual bool splits_rounding() const { return false; }
 };
 
 /// Whether something in the module tells NaN apart by their bits.

@@ -113,6 +113,25 @@ ElementBytes sample(ElementType type, SampleKind kind, std::mt19937_64& random) 
   return bytes;
 }
 
+ElementBytes sample_beside(ElementType type, const ElementBytes& value, std::mt19937_64& random) {
+  const ElementKind kind = info(type).kind;
+  if (kind == ElementKind::kPred || kind == ElementKind::kComplex) {
+    return sample(type, SampleKind::kBits, random);
+  }
+  uint64_t bits = 0;
+  std::memcpy(&bits, value.data(), static_cast<size_t>(info(type).bytes));
+  bits += random() % 5 - 2;
+  const int width = info(type).bits;
+  if (width < 64) {
+    bits &= (uint64_t{1} << width) - 1;
+    if (is_signed(type) && (bits >> (width - 1)) != 0) bits |= ~uint64_t{0} << width;
+  }
+  ElementBytes made{};
+  std::memcpy(made.data(), &bits, static_cast<size_t>(info(type).bytes));
+  if (kind == ElementKind::kFloat && !is_finite(type, made.data())) return value;
+  return made;
+}
+
 std::optional<HostTensor> sample_tensor(const Shape* shape, SampleKind kind,
                                         std::mt19937_64& random) {
   std::shared_ptr<std::byte> data = allocate_host(shape->byte_count());

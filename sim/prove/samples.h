@@ -21,6 +21,10 @@ enum class SampleKind : uint8_t {
 /// A random value of a type.
 ElementBytes sample(ElementType type, SampleKind kind, std::mt19937_64& random);
 
+/// A value of the type whose bits are those of another one, or a few more or less: what is the same
+/// up to rounding, or beside it. Of finite floats they are finite.
+ElementBytes sample_beside(ElementType type, const ElementBytes& value, std::mt19937_64& random);
+
 /// A tensor of such values; nothing when there is no memory for it.
 std::optional<HostTensor> sample_tensor(const Shape* shape, SampleKind kind,
                                         std::mt19937_64& random);

@@ -54,8 +54,12 @@ tl::expected<uint32_t, Stop> TermDomain::signature(const Instruction& instructio
   Signature made;
   made.key = std::move(key);
   if (instruction.opcode() == Opcode::kReduce && instruction.operand_count() == 2) {
-    made.folds =
-        exact_reducer(*instruction.get(attr::to_apply), instruction.shape()->element_type());
+    const Computation& reducer = *instruction.get(attr::to_apply);
+    const ElementType type = instruction.shape()->element_type();
+    made.folds = exact_reducer(reducer, type);
+    tl::expected<std::optional<PointFunction>, Stop> step = reducer_step(instruction, type);
+    if (!step) return tl::unexpected(std::move(step.error()));
+    if (*step) made.steps = terms_.signature((*step)->signature).opcode;
   }
   made.instruction = &instruction;
   uint32_t number = terms_.signature(std::move(made));

@@ -58,6 +58,7 @@ struct Signature {
     kOpaque,     // of whole arguments
     kPointwise,  // element by element; arguments of one element stand for all
     kFold,       // element by element, from the first argument on
+    kChoice,     // the first argument, of one element, says which of the others it is
     kLoop,       // binds the placeholders of `level`
   };
   std::string key;
@@ -71,6 +72,8 @@ struct Signature {
   /// The elementwise opcode by which it folds them from the first on, or a reduce its elements in
   /// any order.
   std::optional<Opcode> folds{};
+  /// The elementwise opcode by which a reduce takes in one element after the other.
+  std::optional<Opcode> steps{};
   std::vector<ElementType> operand_types{};  // of the opcode
   ElementType result_type = ElementType::PRED;
   std::vector<Attribute> attributes{};  // of the opcode, as far as they change what it computes

@@ -13,9 +13,11 @@ enum TypeSet : unsigned {
   kSignedIntegers = 2,
   kUnsignedIntegers = 4,
   kIntegers = kSignedIntegers | kUnsignedIntegers,
-  kFloats = 8,   // those that have a sign
-  kScales = 16,  // f8e8m0fnu, which has neither sign nor zero
-  kComplexes = 32,
+  kNarrowFloats = 8,  // of at most 16 bits, with a sign: computed in f32
+  kWideFloats = 16,
+  kFloats = kNarrowFloats | kWideFloats,
+  kScales = 32,  // f8e8m0fnu, which has neither sign nor zero
+  kComplexes = 64,
 };
 
 constexpr TypeSet set_of(ElementType type) {
@@ -27,7 +29,8 @@ constexpr TypeSet set_of(ElementType type) {
     case ElementKind::kUnsigned:
       return kUnsignedIntegers;
     case ElementKind::kFloat:
-      return type == ElementType::F8E8M0FNU ? kScales : kFloats;
+      if (type == ElementType::F8E8M0FNU) return kScales;
+      return info(type).bits <= 16 ? kNarrowFloats : kWideFloats;
     case ElementKind::kComplex:
       return kComplexes;
   }

@@ -6,25 +6,23 @@
 #include <unordered_map>
 
 #include "ir/numbers.h"
+#include "ir/semantics/convert_chains.h"
 #include "sim/prove/hash.h"
 
 namespace minihlo::prove {
 namespace {
 
-// The bits of a widened type.
-struct Fields {
-  int64_t exponent, mantissa;
-};
-Fields fields(ElementType type) {
-  if (type == ElementType::BF16) return {8, 7};
-  if (type == ElementType::F16) return {5, 10};
-  return {8, 23};
+// Bits of the significand behind the point.
+int mantissa(ElementType type) {
+  uint64_t bits = 0;
+  encode_float(type, 1, reinterpret_cast<std::byte*>(&bits));
+  ++bits;
+  return -std::ilogb(decode_float(type, reinterpret_cast<const std::byte*>(&bits)) - 1);
 }
 
 // Whether a convert keeps every value.
 bool is_exact(ElementType source, ElementType target) {
-  return is_widened(source) && fields(source).exponent <= fields(target).exponent &&
-         fields(source).mantissa <= fields(target).mantissa;
+  return source == target || (is_widened(source) && holds_values(source, target));
 }
 
 class Widening {
@@ -60,10 +58,8 @@ class Widening {
     }
     if (!shape->is_array()) return shape;
     ElementType type = shape->element_type();
-    if (is_widened(type))
-      type = ElementType::F64;
-    else if (is_float(type) || is_complex(type))
-      return nullptr;
+    if (is_complex(type)) return nullptr;
+    if (is_widened(type)) type = ElementType::F64;
     const Layout* layout = shape->layout();
     return to_->shapes().try_array(type, shape->dims(), {}, layout);
   }
@@ -117,6 +113,7 @@ class Widening {
       Instruction* own =
           made->append(instruction->opcode(), instruction->name(), shape, operands, attributes);
       if (instruction->opcode() == Opcode::kConvert) own = rounded(*instruction, own, made);
+      if (!own) return false;
       instructions_[instruction] = own;
     }
     made->set_root(instructions_.at(from.root()));
@@ -129,11 +126,14 @@ class Widening {
     ElementType source = from.operand(0)->shape()->element_type();
     if (!is_widened(to)) return convert;
     if (!arithmetic_.rounds(source, to)) return convert;
-    Attribute attributes[] = {make_attribute(attr::exponent_bits, fields(to).exponent),
-                              make_attribute(attr::mantissa_bits, fields(to).mantissa)};
-    return computation->append(Opcode::kReducePrecision,
+    const Shape* narrow = to_->shapes().try_array(to, convert->shape()->dims(), {}, nullptr);
+    if (!narrow) return nullptr;
+    Instruction* there =
+        computation->append(Opcode::kConvert, to_->keep_name(std::string(from.name()) + ".narrow"),
+                            narrow, convert->operands(), {});
+    return computation->append(Opcode::kConvert,
                                to_->keep_name(std::string(from.name()) + ".rounded"),
-                               convert->shape(), std::span(&convert, 1), attributes);
+                               convert->shape(), std::span(&there, 1), {});
   }
 
   // False where an attribute's value has no wider form.
@@ -174,12 +174,12 @@ class Widening {
 }  // namespace
 
 bool is_widened(ElementType type) {
-  return type == ElementType::F32 || type == ElementType::BF16 || type == ElementType::F16;
+  return is_float(type) && info(type).bits <= 32 && type != ElementType::F8E8M0FNU;
 }
 
 bool WideArithmetic::rounds(ElementType source, ElementType target) const {
   if (!is_widened(target) || is_exact(source, target)) return false;
-  return !unrounded || fields(target).mantissa < fields(*unrounded).mantissa;
+  return !unrounded || mantissa(target) < mantissa(*unrounded);
 }
 
 double WideArithmetic::converted(double value, ElementType source, ElementType target) const {
@@ -191,7 +191,7 @@ double WideArithmetic::converted(double value, ElementType source, ElementType t
 
 double WideArithmetic::constant(ElementType type, double value) const {
   if (nudge == 0 || !std::isfinite(value) || value == 0) return value;
-  const auto bits = static_cast<int>(fields(type).mantissa);
+  const int bits = mantissa(type);
   int exponent;
   const double significand = std::ldexp(std::frexp(value, &exponent), bits / 2 + 1);
   if (significand == std::trunc(significand)) return value;

@@ -11,7 +11,7 @@
 
 namespace minihlo::prove {
 
-/// The types whose arithmetic is widened to f64: f32, bf16, f16.
+/// The types whose arithmetic is widened to f64: floats of at most 32 bits that have a sign.
 bool is_widened(ElementType type);
 
 /// How a module is computed in f64 that was written for narrower types. By default a convert to one
@@ -33,8 +33,8 @@ struct WideArithmetic {
   double constant(ElementType type, double value) const;
 };
 
-/// A copy of the module that computes in f64 what it computed in f32, bf16 or f16. Null where the
-/// module looks at the bits of floats, uses narrower ones, or f64 already.
+/// A copy of the module that computes in f64 what it computed in narrower floats. Null where the
+/// module looks at the bits of floats, or has complex numbers.
 std::unique_ptr<Module> widened(const Module& module, const WideArithmetic& arithmetic);
 
 /// Inputs for it, with the same values. Nothing when there is no memory for them.

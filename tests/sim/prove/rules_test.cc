@@ -140,6 +140,8 @@ class Checked : public TermStore {
   std::optional<uint32_t> function(Ref ref) const override { return all_[ref].function; }
   std::vector<Ref> arguments(Ref ref) const override { return all_[ref].arguments; }
 
+  bool splits_rounding() const override { return true; }
+
   const Made& operator[](Ref ref) const { return all_[ref]; }
 
   /// What the function gives, computed as it stands.
@@ -312,8 +314,8 @@ TEST_CASE("rules: a function in normal form has the values of what it is made of
   }
   for (const std::string_view rule :
        {"associate", "bit-casts", "commute", "comparisons", "complex-parts", "conversions",
-        "lattice", "linear-form", "neutral-element", "powers-of-two", "select-known", "selects",
-        "signs"}) {
+        "lattice", "linear-form", "narrow-floats", "neutral-element", "powers", "powers-of-two",
+        "select-known", "selects", "signs"}) {
     CAPTURE(std::string(rule));
     CHECK(used.contains(rule));
   }
