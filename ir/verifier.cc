@@ -11,8 +11,14 @@ Verification::Verification(const Module& module, const VerifyOptions& options,
       diagnostics_(diagnostics),
       strict_(options.strict),
       unsound_(module.computations().size()) {
-  auto mesh = make_mesh(options.replicas ? options.replicas : module.replica_count(),
-                        options.partitions ? options.partitions : module.num_partitions());
+  // XLA takes a header of no replicas; as where nothing is said, one is meant.
+  auto count = [&](int64_t given, int64_t written, std::string_view attribute) {
+    if (given != 0 || written != 0) return given != 0 ? given : written;
+    header_warning("mesh", attribute, "{}=0 counts as 1", attribute);
+    return int64_t{1};
+  };
+  auto mesh = make_mesh(count(options.replicas, module.replica_count(), "replica_count"),
+                        count(options.partitions, module.num_partitions(), "num_partitions"));
   if (mesh) {
     mesh_ = *mesh;
   } else {

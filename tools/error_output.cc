@@ -97,7 +97,7 @@ void print_diagnostics(const Diagnostics& diagnostics, std::string_view file) {
   report(diagnostics.to_string(!reported().gather && colours_on_stderr()));
   if (!reported().gather) return;
   for (const Diagnostic& diagnostic : diagnostics.all()) {
-    ++reported().errors;
+    if (diagnostic.severity == Severity::kError) ++reported().errors;
     reported().list.push(diagnostic_json(diagnostic, diagnostics.source(), file));
   }
 }

@@ -2,6 +2,7 @@
 // read stands for in each element type.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -151,9 +152,15 @@ Problem to_float(const Number& number, T& value) {
       nan.negative = wide < 0;
       return make_nan(nan, value);
     }
-    value = T(wide);
+    double rounded = wide;
+    // As in XLA, halves are made of floats: what lies near the middle of two is rounded twice.
+    if constexpr (sizeof(T) == 2) rounded = static_cast<double>(static_cast<float>(wide));
+    // However small, what is positive is no zero.
+    constexpr double kLeast = 0x1p-127;
+    if constexpr (T::kKind == FloatKind::kScale) rounded = wide > 0 ? std::max(wide, kLeast) : wide;
+    value = T(rounded);
     // A type without infinities and NaNs takes its largest value for what is too large.
-    bool fits = T::kKind == FloatKind::kFinite || std::isinf(wide) || T::in_range(wide);
+    bool fits = T::kKind == FloatKind::kFinite || std::isinf(wide) || T::in_range(rounded);
     return fits ? Problem::kNone : Problem::kOutOfRange;
   } else {
     value = static_cast<T>(wide);

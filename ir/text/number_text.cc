@@ -102,12 +102,15 @@ Problem read_number(const char*& p, const char* end, Number& number) {
     p += 3;
     if (rest.starts_with("nan(0x")) {
       auto [after, error] = std::from_chars(p + 3, end, number.payload, 16);
+      constexpr uint64_t kQuiet = uint64_t{1} << 51;
       constexpr uint64_t kLargest = (uint64_t{1} << 52) - 1;
       if (error != std::errc() || after >= end || *after != ')' || number.payload == 0 ||
           number.payload > kLargest) {
         return Problem::kPayload;
       }
       p = after + 1;
+      // What `nan` is as a double stands for `nan` of any type.
+      if (number.payload == kQuiet) number.payload = 0;
     }
   } else {
     return Problem::kNotAValue;

@@ -291,9 +291,10 @@ bool TextParser::read_enum(Attribute& attribute) {
 }
 
 bool TextParser::parse_int_list(TokenKind open, TokenKind close, std::vector<int64_t>& values) {
-  if (at(open) && lexer_.read_integers(close == TokenKind::kRightBrace ? '}' : ']', values)) {
-    return true;
-  }
+  const char bracket = close == TokenKind::kRightBrace   ? '}'
+                       : close == TokenKind::kRightParen ? ')'
+                                                         : ']';
+  if (at(open) && lexer_.read_integers(bracket, values)) return true;
   return parse_list(open, close, "around the integers", [&] {
     int64_t value;
     if (!expect_int(value, "an integer")) return false;

@@ -60,12 +60,13 @@ Problem read_value(const Lexer& lexer, const char*& p, const char* end, T& value
 struct Result {
   std::span<const std::byte> bytes;
   bool splat = false;
-  size_t end = 0;  // behind the literal, or where the problem is
+  bool elided = false;  // by dots
+  size_t end = 0;       // behind the literal, or where the problem is
   Problem problem = Problem::kNone;
   std::string size_problem;  // braces that don't match the shape
 };
 
-// Nested braces with as many elements as the shape says.
+// Nested braces with as many elements as the shape says, or with dots for those that are not there.
 template <class T>
 Result read_braces(const Lexer& lexer, size_t begin, const Shape& shape, Arena& arena) {
   const char* const text = lexer.text().data();
@@ -78,6 +79,9 @@ Result read_braces(const Lexer& lexer, size_t begin, const Shape& shape, Arena& 
   size_t depth = 0;
   T* values = nullptr;  // null as long as all are like the first
   T first{};
+  bool elided = false;
+  // Each element takes a character at least, so no memory is taken for what can't be there.
+  const bool all_fit = count <= end - p;
   int64_t done = 0;
   auto wrong = [&](std::string why) {
     Result result;
@@ -110,9 +114,14 @@ Result read_braces(const Lexer& lexer, size_t begin, const Shape& shape, Arena& 
       size_t after = lexer.skip_blank(static_cast<size_t>(p - text));
       if (text + after == p) return wrong("expected an element");
       p = text + after;
+    } else if (c == '.' && depth == 1 && std::string_view(p, end).starts_with("...")) {
+      elided = true;
+      counts[0] = shape.dim(0);
+      p += 3;
     } else {
       if (depth != rank) return wrong("an element stands outside of the innermost braces");
       if (++counts[rank - 1] > row) {
+        if (elided) return wrong("expected '}' behind '...'");
         return wrong(fmt::format("dimension {} has more than {} elements", rank - 1, row));
       }
       const char* start = p;
@@ -127,7 +136,7 @@ Result read_braces(const Lexer& lexer, size_t begin, const Shape& shape, Arena& 
         values[done] = value;
       } else if (done == 0) {
         first = value;
-      } else if (std::memcmp(&first, &value, sizeof(T)) != 0) {
+      } else if (all_fit && std::memcmp(&first, &value, sizeof(T)) != 0) {
         values = arena.array<T>(static_cast<size_t>(count)).data();
         std::fill_n(values, done, first);
         values[done] = value;
@@ -138,7 +147,8 @@ Result read_braces(const Lexer& lexer, size_t begin, const Shape& shape, Arena& 
   }
   Result result;
   result.end = static_cast<size_t>(p - text);
-  if (count == 0) return result;
+  result.elided = elided;
+  if (count == 0 || elided) return result;
   result.splat = !values && count > 1;
   if (!values) {
     values = arena.array<T>(1).data();
@@ -250,12 +260,6 @@ bool TextParser::parse_array_literal(const Shape* shape, Literal& literal) {
     }
   }
   const bool braces = at(TokenKind::kLeftBrace);
-  if (braces && shape->rank() > 0 && lexer_.peek().kind == TokenKind::kDots) {
-    lexer_.advance();
-    lexer_.advance();
-    literal.form = Literal::Form::kElided;
-    return expect(TokenKind::kRightBrace, "behind '...'");
-  }
   auto too_few = [&](std::string_view why) {
     return fail("literal-size", start.location(),
                 fmt::format("{} needs {} elements: {}", to_string(shape, false),
@@ -265,8 +269,11 @@ bool TextParser::parse_array_literal(const Shape* shape, Literal& literal) {
     return fail("invalid-literal", start.location(), "a scalar takes no braces");
   }
   if (!braces && shape->element_count() == 0) return too_few("there may be no value");
-  // Each element takes a character at least, so no memory is taken for what can't be there.
-  if (braces && static_cast<size_t>(shape->element_count()) > lexer_.text().size() - start.offset) {
+  if (at(TokenKind::kLeftParen) && shape->rank() > 0) {
+    return fail_expected("'{' before the values of an array");
+  }
+  if (braces && static_cast<size_t>(shape->element_count()) > lexer_.text().size() - start.offset &&
+      lexer_.text().find("...", start.offset) == std::string_view::npos) {
     return too_few("the text is shorter");
   }
   Result result = dispatch(shape->element_type(), [&]<class T>(std::type_identity<T>) {
@@ -308,7 +315,9 @@ bool TextParser::parse_array_literal(const Shape* shape, Literal& literal) {
                              shape->element_count()))
         .instruction = current_instruction_;
   }
-  literal.form = result.splat ? Literal::Form::kSplat : Literal::Form::kDense;
+  literal.form = result.elided  ? Literal::Form::kElided
+                 : result.splat ? Literal::Form::kSplat
+                                : Literal::Form::kDense;
   literal.bytes = result.bytes;
   lexer_.jump(result.end);
   return true;

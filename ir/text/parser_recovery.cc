@@ -24,7 +24,8 @@ bool starts_instruction(std::string_view line) {
   while (end < line.size() && is_name_character(line[end])) ++end;
   if (end == 0) return false;
   line.remove_prefix(end);
-  return line.starts_with(" = ");
+  const size_t blanks = std::min(line.find_first_not_of(" \t"), line.size());
+  return blanks > 0 && line.substr(blanks).starts_with('=');
 }
 
 }  // namespace

@@ -73,6 +73,29 @@ TEST_CASE("NaNs keep sign and payload") {
   CHECK(printed("c64[] constant((nan, 3))") == "(nan, 3)");
 }
 
+TEST_CASE("as in XLA, the payload of nan as a double is that of nan of any type") {
+  CHECK(printed("f32[] constant(nan(0x8000000000000))") == "nan");
+  CHECK(printed("bf16[2] constant({-nan(0x8000000000000), 1})") == "{-nan, 1}");
+  CHECK(printed("f8e4m3fn[] constant(nan(0x8000000000000))") == "nan");
+  CHECK(Constant("f64[] constant(nan(0x8000000000000))").element<uint64_t>(0) ==
+        0x7FF8000000000000u);
+}
+
+TEST_CASE("as in XLA, f16 and bf16 are rounded twice, through f32, and others once") {
+  // Half way between two values as an f32, and nearer to the other one as a double.
+  CHECK(printed("f16[2] constant({1708.5000000000016, 1709.4999999999984})") == "{1708, 1710}");
+  CHECK(printed("bf16[] constant(105215.99999999991)") == "1.055e+05");
+  CHECK(printed("f8e5m2[2] constant({1.125000000001, 1.125})") == "{1.2, 1}");
+  CHECK(complaints(module_with("c = f16[] constant(65519.9999999)")) ==
+        "literal-range 4:20 the value is outside the range of f16\n");
+}
+
+TEST_CASE("what is positive is never too small for a type without zero") {
+  CHECK(printed("f8e8m0fnu[3] constant({1e-40, 1e-46, 5e-157})") == "{5.9e-39, 5.9e-39, 5.9e-39}");
+  CHECK(complaints(module_with("c = f8e8m0fnu[] constant(-5e-157)")) ==
+        "literal-range 4:26 the value is outside the range of f8e8m0fnu\n");
+}
+
 TEST_CASE("as in XLA, -0 is an integer, and a negative zero is -0.0") {
   CHECK(printed("f32[2] constant({-0.0, -0})") == "{-0.0, 0}");
   CHECK(Constant("bf16[] constant(-0.0)").element<uint16_t>(0) == 0x8000);
@@ -102,6 +125,13 @@ TEST_CASE("a constant without values stays one") {
   CHECK(constant.literal->form == Literal::Form::kElided);
   CHECK_FALSE(constant.literal->is_known());
   CHECK(constant.print() == "{...}");
+  // XLA takes dots beside elements, and pays no regard to those.
+  for (std::string_view values : {"{ ... }", "{ {1, 2}, ... }", "{..., ...}",
+                                  "{/*a*/ {1, 2}, {3, 4}, ...,}", "{{1,2} ...}"}) {
+    CHECK(printed(fmt::format("f32[2,2] constant({})", values)) == "{...}");
+  }
+  CHECK(printed("f32[1000000000000] constant({1, 2, ...})") == "{...}");
+  CHECK(printed("(f32[2], f32[]) constant(({1, ...}, 3))") == "( {...}, 3 )");
 }
 
 TEST_CASE("every bit pattern of the narrow floats survives printing and reading") {

@@ -55,6 +55,13 @@ unknown-opcode 4:14 there is no opcode 'negat' (did you mean 'negate'?)
 )");
 }
 
+TEST_CASE("lines with tabs are found again") {
+  CHECK(
+      complaints("HloModule m\nENTRY e {\n\ta\t=\tf32[2]\tparameter(0)\n\tb\t=\tf32[2]\tnegat(a)\n"
+                 "\tc\t=\tf32[2]\tnegate(a)\n\tROOT\t%d\t= f32[2] negate(c)\n}\n") ==
+      "unknown-opcode 4:13 there is no opcode 'negat' (did you mean 'negate'?)\n");
+}
+
 TEST_CASE("structure") {
   CHECK(complaints("") == "expected-token 1:1 the text holds no module\n");
   CHECK(complaints("HloModule") ==

@@ -104,6 +104,8 @@ TEST_CASE("shardings") {
        "bits\n"},
       {sharded("{devices=[2,2]<=[2,2]T(0,2)}"),
        "invalid-sharding 4:59 T(0,2) does not order 2 axes\n"},
+      {sharded("{devices=[2,2]<=[2,2]T(1,0]}"),
+       "expected-token 4:63 expected ')' around the integers, got ']'\n"},
       {sharded("{devices=[2,2]<=[2,2]T(0)}"), "invalid-sharding 4:59 T(0) does not order 2 axes\n"},
       {sharded("{{replicated},}"),
        "expected-token 4:51 expected '{' before the sharding, got '}'\n"},
