@@ -120,6 +120,16 @@ Instruction* TextParser::async_start(Instruction* instruction) const {
 bool TextParser::check_async_chain(const Draft& draft, std::span<Instruction* const> operands,
                                    std::vector<Attribute>& attributes) {
   const Location place = draft.opcode_token.location();
+  // What is no such shape at all is the verifier's to tell: a result may only come to be known
+  // here.
+  const Shape* before = operands[0]->shape();
+  if (draft.opcode == Opcode::kAsyncUpdate && draft.shape && operands.size() == 1 &&
+      draft.shape != before && compatible_but_for_dynamic(draft.shape, before)) {
+    return fail("async-chain", place,
+                fmt::format("'{}' must have the shape of its operand '{}', {}, not {}",
+                            draft.opcode_token.text, operands[0]->name(), to_string(before),
+                            to_string(draft.shape)));
+  }
   const Instruction* start = async_start(operands[0]);
   if (!start) {
     // It may be carried through a loop, a branch or a tuple.

@@ -47,6 +47,19 @@ std::optional<int64_t> find_word(std::string_view words, std::string_view word) 
   return std::nullopt;
 }
 
+// Whether XLA reads the attribute's words without regard to case.
+bool ignores_case(AttributeId id) {
+  switch (id) {
+    case AttributeId::api_version:
+    case AttributeId::schedule:
+    case AttributeId::distribution:
+    case AttributeId::rng_algorithm:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // Whether values of this kind depend on their text alone and are more work to read than to look up.
 // Most of them are written alike on many instructions.
 bool is_often_repeated(AttributeKind kind) {
@@ -276,8 +289,10 @@ bool TextParser::read_words(Attribute& attribute) {
 
 bool TextParser::read_enum(Attribute& attribute) {
   const std::string_view all = info(attribute.id).words;
-  const std::optional<int64_t> found =
-      at(TokenKind::kWord) ? find_word(all, token().text) : std::nullopt;
+  const std::optional<int64_t> found = !at(TokenKind::kWord) ? std::nullopt
+                                       : ignores_case(attribute.id)
+                                           ? find_word(lower_case(all), lower_case(token().text))
+                                           : find_word(all, token().text);
   if (!found) {
     const std::vector<std::string_view> words = split_words(all);
     fail("invalid-value", token().location(),

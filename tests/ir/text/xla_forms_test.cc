@@ -251,6 +251,16 @@ TEST_CASE("attributes of single opcodes") {
       {kP + "t = f32[2] all-gather(p), dimensions={0}, replica_groups=mesh['a'=2] {}",
        "invalid-groups 5:58 replica_groups: a group along axes of a mesh has more than one "
        "device\n"},
+      {kCall + "schedule=schedule_latest, api_version=Api_Version_Typed_FFI",
+       kCallLine + ", schedule=SCHEDULE_LATEST, api_version=API_VERSION_TYPED_FFI"},
+      {"z = f32[] constant(0)\nr = f32[2] rng(z, z), distribution=RNG_Uniform",
+       "%r = f32[2]{0} rng(%z, %z), distribution=rng_uniform"},
+      {"s = u64[2] parameter(0)\n"
+       "r = (u64[2], u32[4]) rng-bit-generator(s), algorithm=RNG_THREE_FRY",
+       "%r = (u64[2]{0}, u32[4]{0}) rng-bit-generator(%s), algorithm=rng_three_fry"},
+      {"s = s32[2] parameter(0)\nc = pred[2] compare(s, s), direction=lt",
+       "invalid-value 5:38 'direction' must be one of EQ, NE, GE, GT, LE, LT "
+       "(did you mean 'LT'?)\n"},
       {kP + "b = f32[2] batch-norm-training(p, p, p), epsilon=1e39, feature_index=0",
        "number-out-of-range 5:50 the number does not fit 32 bits\n"},
   });
@@ -289,6 +299,11 @@ TEST_CASE("asynchronous chains") {
              "d = f32[2] async-done(s), async_execution_thread=\"main\""),
        "async-chain 6:12 'async-done' has another execution thread than its start 's' (the start "
        "is here)\n"},
+      {chain("", "u = ((f32[2]{0}), f32[2], s32[]) async-update(s)\nd = f32[2] async-done(u)"),
+       "%d = f32[2]{0} negate-done(%u)"},
+      {chain("", "u = ((f32[2]{0:S(1)}), f32[2], s32[]) async-update(s)\nd = f32[2] async-done(u)"),
+       "async-chain 6:39 'async-update' must have the shape of its operand 's', ((f32[2]{0}), "
+       "f32[2]{0}, s32[]), not ((f32[2]{0:S(1)}), f32[2]{0}, s32[])\n"},
   });
 }
 
