@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
-#include <numbers>
 
 namespace minihlo {
 namespace {
@@ -11,7 +9,8 @@ namespace {
 using Number = FourierTransform::Number;
 
 constexpr int64_t kLargestDirect = 61;  // prime factor whose sums are worked out one by one
-constexpr int64_t kBlock = 4096;        // numbers between looks at the clock
+
+bool is_power_of_two(int64_t n) { return std::has_single_bit(static_cast<uint64_t>(n)); }
 
 int64_t least_factor(int64_t n) {
   if (n % 4 == 0) return 4;
@@ -42,30 +41,26 @@ Number product(Number a, Number b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
-// e^(2πi k/n), |k| <= n.
-Number root_of_one(int64_t k, int64_t n) {
-  // Quarters of a turn are exact, so that what cancels does.
-  constexpr Number kQuarters[] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}};
-  if (4 * k % n == 0) return kQuarters[(4 * k / n + 4) % 4];
-  // Angles beyond an eighth of a turn lose digits, but no more than one.
-  const double angle = 2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(n);
-  return {std::cos(angle), std::sin(angle)};
-}
-
 }  // namespace
 
 int64_t FourierTransform::memory(int64_t size) {
+  if (is_power_of_two(size)) return PowerOfTwoTransform::memory(size);
   int64_t count = 3 * size, largest = kLargestDirect;
   for (int64_t factor : large_factors(size)) {
     largest = std::max(largest, factor);
-    count += factor + convolution_length(factor);
+    const int64_t length = convolution_length(factor);
+    count += factor + length + PowerOfTwoTransform::memory(length);
   }
-  if (largest > kLargestDirect) count += 2 * convolution_length(largest);
+  if (largest > kLargestDirect) count += convolution_length(largest);
   return count + largest;
 }
 
 FourierTransform::FourierTransform(int64_t size, bool inverse, Number* memory, LateCheck& is_late)
     : size_(size), sign_(inverse ? 1 : -1), is_late_(is_late) {
+  if (is_power_of_two(size)) {
+    whole_.emplace(size, inverse, memory, is_late);
+    return;
+  }
   auto take = [&](int64_t count) {
     Number* taken = memory;
     memory += count;
@@ -78,18 +73,20 @@ FourierTransform::FourierTransform(int64_t size, bool inverse, Number* memory, L
   int64_t largest = kLargestDirect;
   for (int64_t factor : large_factors(size)) {
     const int64_t length = convolution_length(factor);
-    chirps_.push_back({factor, length, take(factor), take(length)});
+    Number *factors = take(factor), *kernel = take(length);
+    chirps_.push_back(
+        {factor, length, factors, kernel,
+         PowerOfTwoTransform(length, false, take(PowerOfTwoTransform::memory(length)), is_late)});
     largest = std::max(largest, factor);
   }
   mixed_ = take(largest);
   if (chirps_.empty()) return;
-  convolution_roots_ = take(convolution_length(largest));
   work_ = take(convolution_length(largest));
-  make_convolution_roots(convolution_length(largest));
   for (Chirp& chirp : chirps_) make_chirp(chirp);
 }
 
 bool FourierTransform::run(Number* values, int64_t stride) {
+  if (whole_) return whole_->run(values, stride);
   for (int64_t i = 0; i < size_ && goes_on(1); ++i) in_[i] = values[i * stride];
   step(in_, 1, out_, size_);
   for (int64_t i = 0; i < size_ && goes_on(1); ++i) values[i * stride] = out_[i];
@@ -100,14 +97,6 @@ void FourierTransform::make_roots() {
   for (int64_t k = 0; k < size_ && goes_on(16); ++k) {
     const Number root = root_of_one(k, size_);
     roots_[k] = {root.real(), sign_ * root.imag()};
-  }
-}
-
-void FourierTransform::make_convolution_roots(int64_t length) {
-  for (int64_t n = 2; n <= length; n *= 2) {
-    for (int64_t k = 0; k < n / 2 && goes_on(16); ++k) {
-      convolution_roots_[n / 2 + k] = root_of_one(k, n);
-    }
   }
 }
 
@@ -124,7 +113,7 @@ void FourierTransform::make_chirp(Chirp& chirp) {
     if (k > 0) chirp.kernel[chirp.length - k] = conjugate;
     square = (square + 2 * k + 1) % turn;
   }
-  forth(chirp.kernel, chirp.length);
+  has_given_up_ = has_given_up_ || !chirp.transform.run(chirp.kernel, 1);
 }
 
 // out[0..n) = transform of in[0], in[stride], ...; n divides the size.
@@ -182,7 +171,7 @@ void FourierTransform::combine_few(Number* out, int64_t factor, int64_t part) {
   }
 }
 
-void FourierTransform::combine_many(Number* out, const Chirp& chirp, int64_t part) {
+void FourierTransform::combine_many(Number* out, Chirp& chirp, int64_t part) {
   const int64_t turn = size_ / (chirp.size * part);
   for (int64_t k = 0; k < part && !has_given_up_; ++k) {
     for (int64_t f = 0; f < chirp.size; ++f) {
@@ -195,54 +184,19 @@ void FourierTransform::combine_many(Number* out, const Chirp& chirp, int64_t par
 }
 
 // The transform of `values`: with jk = (j² + k² - (k - j)²) / 2 its sums are a convolution.
-void FourierTransform::convolve(const Chirp& chirp, Number* values) {
+void FourierTransform::convolve(Chirp& chirp, Number* values) {
   for (int64_t k = 0; k < chirp.size && goes_on(4); ++k) {
     work_[k] = product(values[k], chirp.factors[k]);
   }
   std::fill(work_ + chirp.size, work_ + chirp.length, 0);
-  forth(work_, chirp.length);
+  has_given_up_ = has_given_up_ || !chirp.transform.run(work_, 1);
+  // The way back is that of the conjugates.
   for (int64_t k = 0; k < chirp.length && goes_on(4); ++k) {
-    work_[k] = product(work_[k], chirp.kernel[k]);
+    work_[k] = std::conj(product(work_[k], chirp.kernel[k]));
   }
-  back(work_, chirp.length);
+  has_given_up_ = has_given_up_ || !chirp.transform.run(work_, 1);
   for (int64_t k = 0; k < chirp.size && goes_on(4); ++k) {
-    values[k] = product(work_[k], chirp.factors[k]);
-  }
-}
-
-// A transform in place that leaves its results in the order of their reversed bits.
-void FourierTransform::forth(Number* values, int64_t n) {
-  if (n == 1) return;
-  const int64_t half = n / 2;
-  const Number* roots = convolution_roots_ + half;
-  for (int64_t at = 0; at < half; at += kBlock) {
-    const int64_t end = std::min(half, at + kBlock);
-    if (!goes_on((end - at) * 8)) return;
-    for (int64_t k = at; k < end; ++k) {
-      const Number a = values[k], b = values[half + k];
-      values[k] = a + b;
-      values[half + k] = product(a - b, roots[k]);
-    }
-  }
-  forth(values, half);
-  forth(values + half, half);
-}
-
-// What makes n times the values again that `forth` has transformed.
-void FourierTransform::back(Number* values, int64_t n) {
-  if (n == 1) return;
-  const int64_t half = n / 2;
-  back(values, half);
-  back(values + half, half);
-  const Number* roots = convolution_roots_ + half;
-  for (int64_t at = 0; at < half; at += kBlock) {
-    const int64_t end = std::min(half, at + kBlock);
-    if (!goes_on((end - at) * 8)) return;
-    for (int64_t k = at; k < end; ++k) {
-      const Number a = values[k], b = product(values[half + k], std::conj(roots[k]));
-      values[k] = a + b;
-      values[half + k] = a - b;
-    }
+    values[k] = product(std::conj(work_[k]), chirp.factors[k]);
   }
 }
 

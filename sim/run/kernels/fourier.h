@@ -3,8 +3,10 @@
 
 #include <complex>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "sim/run/kernels/power_of_two_transform.h"
 #include "sim/run/workers.h"
 
 namespace minihlo {
@@ -33,6 +35,7 @@ class FourierTransform {
     int64_t length;   // of the convolution, a power of two
     Number* factors;  // w^(k²/2), k < size
     Number* kernel;   // the transform of their conjugates, divided by `length`
+    PowerOfTwoTransform transform;
   };
 
   bool goes_on(int64_t operations) {
@@ -40,22 +43,19 @@ class FourierTransform {
     return !has_given_up_;
   }
   void make_roots();
-  void make_convolution_roots(int64_t length);
   void make_chirp(Chirp& chirp);
   void step(const Number* in, int64_t stride, Number* out, int64_t n);
   void combine_two(Number* out, int64_t part);
   void combine_four(Number* out, int64_t part);
   void combine_few(Number* out, int64_t factor, int64_t part);
-  void combine_many(Number* out, const Chirp& chirp, int64_t part);
-  void convolve(const Chirp& chirp, Number* values);
-  void forth(Number* values, int64_t n);
-  void back(Number* values, int64_t n);
+  void combine_many(Number* out, Chirp& chirp, int64_t part);
+  void convolve(Chirp& chirp, Number* values);
 
   const int64_t size_;
   const double sign_;
-  Number *roots_, *in_, *out_, *mixed_;
-  Number* convolution_roots_ = nullptr;  // from n/2 on those of length n, for all powers of two
-  Number* work_ = nullptr;
+  std::optional<PowerOfTwoTransform>
+      whole_;  // where the size is a power of two: all else is unused
+  Number *roots_ = nullptr, *in_ = nullptr, *out_ = nullptr, *mixed_ = nullptr, *work_ = nullptr;
   std::vector<Chirp> chirps_;
   LateCheck& is_late_;
   bool has_given_up_ = false;

@@ -49,8 +49,9 @@ Long sum_at(const std::vector<Number>& values, int64_t k, bool inverse) {
 
 TEST_CASE("fft: lengths with small and large factors agree with the sums") {
   // Primes up to and past the bound of direct sums, their products and powers of two among them.
-  for (int64_t size : {1,   2,   3,    4,    8,    12,      61,          64,    67,    96,
-                       128, 134, 1009, 2048, 3721, 67 * 67, 4 * 67 * 71, 10007, 65537, 100003}) {
+  for (int64_t size :
+       {1,    2,    3,       4,           8,     12,    61,     64, 67, 96,  128,  134,   1009,
+        2048, 3721, 67 * 67, 4 * 67 * 71, 10007, 65537, 100003, 16, 32, 256, 8192, 65536, 524288}) {
     CAPTURE(size);
     const std::vector<Number> values = random_numbers(size, 1);
     for (bool inverse : {false, true}) {
