@@ -57,9 +57,12 @@ void Fold::columns(int64_t lines, int64_t count, int64_t stride, bool starts,
 
 void Fold::rows(int64_t lines, int64_t count, int64_t stride, bool starts,
                 const std::byte* elements, std::byte* results) const {
-  if (lines == 1) return columns(1, count, 1, starts, elements, results);
   int64_t first = 0;
   if (kernels_.rows) first = kernels_.rows(lines, count, stride, starts, elements, results);
+  if (lines - first == 1) {
+    return columns(1, count, 1, starts, elements + first * stride * width_,
+                   results + first * width_);
+  }
   constexpr int64_t kMaxBytes = 16;
   alignas(64) std::byte turned[kTurned * kMaxBytes];
   for (; first < lines; first += kTurnedRows) {

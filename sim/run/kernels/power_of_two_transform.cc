@@ -88,8 +88,7 @@ int64_t PowerOfTwoTransform::memory(int64_t size) {
 
 PowerOfTwoTransform::PowerOfTwoTransform(int64_t size, bool inverse, Number* memory,
                                          LateCheck& is_late)
-    : size_(size),
-      columns_(columns_of(size)),
+    : columns_(columns_of(size)),
       rows_(size / columns_),
       sign_(inverse ? 1 : -1),
       roots_(memory),

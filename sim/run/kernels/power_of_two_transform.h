@@ -31,7 +31,7 @@ class PowerOfTwoTransform {
  private:
   double* transform_block(int64_t size);
 
-  const int64_t size_, columns_, rows_;
+  const int64_t columns_, rows_;
   const double sign_;
   Number* roots_;   // of 1, of the order `columns_`
   Number* fine_;    // the first `columns_` of the order `size_`

@@ -29,28 +29,48 @@ struct Plan {
   Fold fold;
 };
 
+constexpr int64_t kRows = 8;       // that are folded together at most
+constexpr int64_t kMaxWidth = 16;  // bytes of an element
+
 Axis blocks_of(int64_t size, int64_t stride, bool is_reduced) {
   const int64_t extent = is_reduced ? std::max<int64_t>(1, std::min(size, kBlockExtent)) : 1;
   const int64_t count = (size + extent - 1) / extent;
   return {size, extent, count, (count * extent - size) / 2, stride};
 }
 
-// The last axis is reduced: to[b] = fold of the elements of block b of the run at `from`.
-void fold_run(const Plan& plan, bool is_first, const std::byte* from, std::byte* to) {
+// The last axis is reduced: to[b] = fold of the elements of block b of the run at `from`, of `rows`
+// runs that lie `stride` elements apart.
+void fold_runs(const Plan& plan, bool is_first, int64_t rows, int64_t stride, const std::byte* from,
+               std::byte* to) {
   const Axis& inner = plan.inner;
   const int64_t width = plan.width;
-  auto fold_some = [&](int64_t block, int64_t rows) {
-    if (rows == 0) return;
-    plan.fold.rows(rows, inner.end(block) - inner.first(block), inner.extent, is_first,
-                   from + inner.first(block) * width, to + block * width);
+  // One block of all rows.
+  alignas(kRows * kMaxWidth) std::byte results[kRows * kMaxWidth];
+  auto fold_block = [&](int64_t block) {
+    auto at = [&](int64_t row) { return to + (row * inner.count + block) * width; };
+    for (int64_t row = 0; row < rows && !is_first; ++row) {
+      std::memcpy(results + row * width, at(row), static_cast<size_t>(width));
+    }
+    plan.fold.rows(rows, inner.end(block) - inner.first(block), stride, is_first,
+                   from + inner.first(block) * width, results);
+    for (int64_t row = 0; row < rows; ++row) {
+      std::memcpy(at(row), results + row * width, static_cast<size_t>(width));
+    }
   };
   // All have as many elements but for the first and the last, perhaps.
   const int64_t short_first = inner.missing > 0 ? 1 : 0;
   const bool short_last = inner.end(inner.count - 1) - inner.first(inner.count - 1) < inner.extent;
   const int64_t last = std::max(short_first, inner.count - (short_last ? 1 : 0));
-  fold_some(0, short_first);
-  fold_some(short_first, last - short_first);
-  fold_some(last, inner.count - last);
+  // Many of one row are folded together, a few are with those of the other rows.
+  constexpr int64_t kMany = 8;
+  const int64_t many = rows == 1 ? last - short_first : (last - short_first) / kMany * kMany;
+  for (int64_t row = 0; row < rows && many > 0; ++row) {
+    plan.fold.rows(many, inner.extent, inner.extent, is_first,
+                   from + (row * stride + inner.first(short_first)) * width,
+                   to + (row * inner.count + short_first) * width);
+  }
+  for (int64_t block = 0; block < short_first; ++block) fold_block(block);
+  for (int64_t block = short_first + many; block < inner.count; ++block) fold_block(block);
 }
 
 // Results along the last axis that stay in the cache until all of their blocks are folded.
@@ -60,7 +80,15 @@ constexpr int64_t kPiece = 2048;
 void fold_lines(const Plan& plan, int64_t begin, int64_t end) {
   std::vector<StridedAxis> block(plan.outer.size());
   const int64_t line = plan.inner.count;
-  for (int64_t i = begin; i < end; ++i) {
+  // Rows of few blocks that lie one behind the other along an axis that is kept go together.
+  constexpr int64_t kFew = 16;
+  const bool has_rows =
+      line < kFew && plan.inner_is_reduced && !plan.outer.empty() && plan.outer.back().extent == 1;
+  for (int64_t i = begin, rows = 1; i < end; i += rows) {
+    if (has_rows) {
+      const int64_t along = plan.outer.back().count;
+      rows = std::min({kRows, end - i, along - i % along});
+    }
     int64_t start = 0, rest = i;
     for (size_t a = plan.outer.size(); a-- > 0; rest /= plan.outer[a].count) {
       const Axis& axis = plan.outer[a];
@@ -80,7 +108,7 @@ void fold_lines(const Plan& plan, int64_t begin, int64_t end) {
       for (int64_t k = 0; k < runs; ++k, walk.next()) {
         const std::byte* from = plan.from.data() + (start + walk.offset() + at) * plan.width;
         if (plan.inner_is_reduced) {
-          fold_run(plan, k == 0, from, to);
+          fold_runs(plan, k == 0, rows, has_rows ? plan.outer.back().stride : 0, from, to);
         } else {
           plan.fold.columns(std::min(piece, line - at), folded.size, folded.stride, k == 0, from,
                             to + at * plan.width);
