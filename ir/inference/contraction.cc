@@ -1,5 +1,7 @@
 // dot and its kin, convolution.
 #include <algorithm>
+#include <charconv>
+#include <optional>
 
 #include "ir/dim_labels.h"
 #include "ir/inference/families.h"
@@ -54,6 +56,43 @@ std::string check_pair(const Context& c, std::string_view name, std::span<const 
 
 // In the older or in the newer spelling.
 bool is_sparse(const Context& c) { return c.has(attr::sparsity) || c.has(attr::sparsity_config); }
+
+// The operand of the indices of a sparse side: lhs={sparsity=2x4 dimension=1 stride=1 idx=2}.
+std::optional<int64_t> index_operand(std::string_view config, std::string_view side) {
+  const size_t start = config.find(fmt::format("{}={{", side));
+  if (start == config.npos) return std::nullopt;
+  config = config.substr(start, config.find('}', start) - start);
+  constexpr std::string_view kKey = "idx=";
+  const size_t key = config.find(kKey);
+  int64_t index;
+  if (key == config.npos ||
+      std::from_chars(config.data() + key + kKey.size(), config.data() + config.size(), index).ec !=
+          std::errc()) {
+    return std::nullopt;
+  }
+  return index;
+}
+
+std::string check_sparse_indices(const Context& c) {
+  if (!c.has(attr::sparsity_config)) return "";
+  const std::string_view config = c.get(attr::sparsity_config);
+  const std::optional<int64_t> lhs = index_operand(config, "lhs");
+  const std::optional<int64_t> rhs = index_operand(config, "rhs");
+  for (const std::optional<int64_t>& index : {lhs, rhs}) {
+    if (!index) continue;
+    if (*index < 2 || *index >= static_cast<int64_t>(c.count())) {
+      return fmt::format("sparsity_config={}: idx={} is none of the operands behind the second",
+                         config, *index);
+    }
+    const auto i = static_cast<size_t>(*index);
+    if (std::string wrong = c.need_arrays(i, i + 1); !wrong.empty()) return wrong;
+  }
+  if (lhs && lhs == rhs) {
+    return fmt::format("sparsity_config={}: both sides have the indices of operand {}", config,
+                       *lhs);
+  }
+  return "";
+}
 
 std::string check_dot(const Context& c, const DotDims& dims) {
   if (std::string wrong = c.need_arrays(0, 2); !wrong.empty()) return wrong;
@@ -115,6 +154,7 @@ Result infer_dot(const Context& c) {
     return fail("dot takes 2 operands, not {}, where neither sparsity nor scales are given",
                 c.count());
   }
+  MINIHLO_RETURN_IF_WRONG(check_sparse_indices(c));
   auto type = product_type(c);
   if (!type) return tl::make_unexpected(type.error());
   return c.array(*type, dot_result(c, dims));
@@ -161,17 +201,21 @@ Result infer_scaled_dot(const Context& c) {
   const DotDims dims(c);
   MINIHLO_RETURN_IF_WRONG(check_dot(c, dims));
   MINIHLO_RETURN_IF_WRONG(c.need_arrays(2, 4));
-  if (dims.lhs_contracting.size() != 1) {
-    return fail("lhs_contracting_dims={} must name one dimension", list_text(dims.lhs_contracting));
-  }
-  // A scale whose dimensions are all 1 (or none) stands for no scale at all.
+  // A scale of one bf16 for an operand of many stands for no scale at all.
   auto is_one = [](const Shape* shape) {
     return std::all_of(shape->dims().begin(), shape->dims().end(),
                        [](int64_t dim) { return dim == 1; });
   };
   for (size_t i : {0, 1}) {
     const Shape* scale = c.shape(2 + i);
-    if (is_one(scale)) continue;
+    if (is_one(scale) && !is_one(c.shape(i)) && scale->element_type() == ElementType::BF16 &&
+        c.shape(i)->element_type() == ElementType::BF16) {
+      continue;
+    }
+    if (dims.lhs_contracting.size() != 1) {
+      return fail("lhs_contracting_dims={} must name one dimension",
+                  list_text(dims.lhs_contracting));
+    }
     if (scale->rank() != c.shape(i)->rank()) {
       return fail("{} scales {}, so it must have its rank", c.describe(2 + i), c.describe(i));
     }
@@ -194,6 +238,7 @@ Result infer_scaled_dot(const Context& c) {
 
 Result infer_convolution(const Context& c) {
   MINIHLO_RETURN_IF_WRONG(c.need_arrays(0, 2));
+  MINIHLO_RETURN_IF_WRONG(check_sparse_indices(c));
   const Shape* lhs = c.shape(0);
   const Shape* rhs = c.shape(1);
   auto labels = parse_dim_labels(c.get(attr::dim_labels));
@@ -234,7 +279,8 @@ Result infer_convolution(const Context& c) {
   const Dim in = dim_of(lhs, labels->input_feature);
   const Dim kernel_in = dim_of(rhs, labels->kernel_input_feature);
   const Dim out = dim_of(rhs, labels->kernel_output_feature);
-  if (!in.unbounded() && !kernel_in.unbounded() &&
+  // A sparse side is stored with fewer of them.
+  if (!is_sparse(c) && !in.unbounded() && !kernel_in.unbounded() &&
       (in.size % features != 0 || in.size / features != kernel_in.size)) {
     return fail("{} has {} features, {} has {} for each of feature_group_count={} groups",
                 c.describe(0), in.size, c.describe(1), kernel_in.size, features);

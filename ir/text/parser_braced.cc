@@ -11,6 +11,14 @@
 
 namespace minihlo::internal {
 
+// A part of what is said of lhs and rhs: a number, or sizes such as 2x4.
+struct TextParser::SidePart {
+  std::string_view key;
+  bool is_number;
+  size_t count;             // of the sizes; 0 is any
+  std::string_view unsaid;  // what is printed where it is not given
+};
+
 bool TextParser::read_braced(Attribute& attribute) {
   std::string text;
   bool ok;
@@ -33,6 +41,22 @@ bool TextParser::read_braced(Attribute& attribute) {
     case AttributeId::profile_type:
       ok = parse_profile_types(text);
       break;
+    case AttributeId::sparsity_config: {
+      constexpr SidePart kParts[] = {{"sparsity", false, 2, "0x0"},
+                                     {"dimension", true, 0, ""},
+                                     {"stride", true, 0, ""},
+                                     {"idx", true, 0, ""}};
+      ok = parse_sides(text, kParts);
+      break;
+    }
+    case AttributeId::block_scaling_config: {
+      constexpr SidePart kParts[] = {{"scale_idx", true, 0, "0"},
+                                     {"zero_idx", true, 0, ""},
+                                     {"strides", false, 0, ""},
+                                     {"steps", false, 0, ""}};
+      ok = parse_sides(text, kParts);
+      break;
+    }
     default: {
       JsonText json;
       if (!at(TokenKind::kLeftBrace)) return fail_expected("'{'");
@@ -278,6 +302,50 @@ bool TextParser::parse_profile_types(std::string& text) {
     }
   }
   text += fmt::format("{{{}}}", fmt::join(types, ","));
+  return true;
+}
+
+// {lhs={sparsity=2x4 dimension=1} rhs={...}}, with no commas.
+bool TextParser::parse_sides(std::string& text, std::span<const SidePart> parts) {
+  constexpr std::string_view kSides[] = {"lhs", "rhs"};
+  std::optional<std::vector<std::string>> sides[std::size(kSides)];
+  if (!expect(TokenKind::kLeftBrace, "before the sides")) return false;
+  while (!accept(TokenKind::kRightBrace)) {
+    const size_t side = accept_key("lhs") ? 0 : accept_key("rhs") ? 1 : 2;
+    if (side == std::size(kSides)) return fail_expected("'}', 'lhs=' or 'rhs='");
+    if (!expect(TokenKind::kLeftBrace, "before what is said of the side")) return false;
+    if (!sides[side]) sides[side].emplace(parts.size());
+    while (!accept(TokenKind::kRightBrace)) {
+      size_t i = 0;
+      while (i < parts.size() && !accept_key(parts[i].key)) ++i;
+      if (i == parts.size()) return fail_expected(fmt::format("'}}' or '{}='", parts[0].key));
+      const Token place = token();
+      std::vector<int64_t> values(1);
+      if (parts[i].is_number ? !expect_int(values[0], "a number") : !parse_sizes(values)) {
+        return false;
+      }
+      if (parts[i].count != 0 && values.size() != parts[i].count) {
+        return fail("invalid-value", place.location(),
+                    fmt::format("{} is made of {} sizes", parts[i].key, parts[i].count));
+      }
+      (*sides[side])[i] = fmt::to_string(fmt::join(values, "x"));
+    }
+  }
+  text += '{';
+  for (size_t side = 0; side < std::size(kSides); ++side) {
+    if (!sides[side]) continue;
+    text += fmt::format("{}{}={{", text.size() > 1 ? " " : "", kSides[side]);
+    std::string_view gap;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const std::string_view value =
+          (*sides[side])[i].empty() ? parts[i].unsaid : std::string_view((*sides[side])[i]);
+      if (value.empty()) continue;
+      text += fmt::format("{}{}={}", gap, parts[i].key, value);
+      gap = " ";
+    }
+    text += '}';
+  }
+  text += '}';
   return true;
 }
 

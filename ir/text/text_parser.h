@@ -217,6 +217,8 @@ class TextParser {
   bool parse_statistics(std::string& text);
   bool parse_result_accuracy(std::string& text);
   bool parse_profile_types(std::string& text);
+  struct SidePart;
+  bool parse_sides(std::string& text, std::span<const SidePart> parts);
   bool parse_computation_value(Computation*& computation);
   bool parse_int_list(TokenKind open, TokenKind close, std::vector<int64_t>& values);
   bool parse_shape_index(std::span<const int64_t>& index);

@@ -57,6 +57,44 @@ constexpr InferenceRow kRows[] = {
      "dot(p0, p1, p2), lhs_contracting_dims={1}, rhs_contracting_dims={0}, "
      "sparsity_config={lhs={sparsity=2x4 dimension=1 stride=1 idx=2}}",
      "bf16[4,8]{1,0}"},
+    {"bf16[4,2] bf16[8,4] s8[4,2]", "",
+     "convolution(p0, p1, p2), dim_labels=bf_io->bf, "
+     "sparsity_config={lhs={sparsity=1x4 dimension=1 stride=1 idx=2}}",
+     "bf16[4,4]{1,0}"},
+    {"bf16[4,2] bf16[8,4] s8[4,2]", "", "convolution(p0, p1, p2), dim_labels=bf_io->bf",
+     "error: operand 0 (%p0, bf16[4,2]) has 2 features, operand 1 (%p1, bf16[8,4]) has 8 for each "
+     "of feature_group_count=1 groups"},
+    {"bf16[4,2] bf16[8,4] s8[4,2]", "",
+     "convolution(p0, p1, p2), dim_labels=bf_io->bf, sparsity_config={lhs={sparsity=1x4 idx=1}}",
+     "error: sparsity_config={lhs={sparsity=1x4 idx=1}}: idx=1 is none of the operands behind the "
+     "second"},
+    {"bf16[4,2] bf16[8,4] s8[4,2]", "",
+     "convolution(p0, p1, p2), dim_labels=bf_io->bf, sparsity_config={rhs={sparsity=1x4 idx=3}}",
+     "error: sparsity_config={rhs={sparsity=1x4 idx=3}}: idx=3 is none of the operands behind the "
+     "second"},
+    {"bf16[4,2] bf16[8,4] token[]", "",
+     "convolution(p0, p1, p2), dim_labels=bf_io->bf, sparsity_config={rhs={sparsity=1x4 idx=2}}",
+     "error: operand 2 (%p2, token[]) is no array"},
+    {"bf16[4,2] bf16[8,4] s8[4,2]", "",
+     "convolution(p0, p1, p2), dim_labels=bf_io->bf, "
+     "sparsity_config={lhs={sparsity=1x4 idx=2} rhs={sparsity=1x4 idx=2}}",
+     "error: sparsity_config={lhs={sparsity=1x4 idx=2} rhs={sparsity=1x4 idx=2}}: both sides have "
+     "the indices of operand 2"},
+    {"bf16[4,32] bf16[64,8] s8[4,16]", "",
+     "dot(p0, p1, p2), lhs_contracting_dims={1}, rhs_contracting_dims={0}, "
+     "sparsity_config={lhs={sparsity=2x4 dimension=1 stride=1 idx=4}}",
+     "error: sparsity_config={lhs={sparsity=2x4 dimension=1 stride=1 idx=4}}: idx=4 is none of the "
+     "operands behind the second"},
+    {"f8e4m3fn[4,64] f8e4m3fn[64,5] f8e8m0fnu[4,2] f8e8m0fnu[]", "f32[4,5]",
+     "scaled-dot(p0, p1, p2, p3), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+     "error: operand 3 (%p3, f8e8m0fnu[]) scales operand 1 (%p1, f8e4m3fn[64,5]), so it must have "
+     "its rank"},
+    {"f8e4m3fn[4,64] bf16[64,5] f8e8m0fnu[4,2] bf16[]", "f32[4,5]",
+     "scaled-dot(p0, p1, p2, p3), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+     "f32[4,5]{1,0}"},
+    {"bf16[4,64] bf16[64,5] bf16[] bf16[]", "f32[4,5]",
+     "scaled-dot(p0, p1, p2, p3), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+     "error: operand 2 (%p2, bf16[]) and operand 3 (%p3, bf16[]) can't both be scalars"},
     {"f32[2,3] f32[?,<=4]", "", "dot(p0, p1), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
      "f32[2,<=4]{1,0}"},
     {"f32[4,2] f32[3,2,5] s32[3]", "",

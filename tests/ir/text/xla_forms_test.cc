@@ -127,6 +127,41 @@ TEST_CASE("shardings") {
   });
 }
 
+TEST_CASE("what is said of both sides of a product has a grammar") {
+  auto product = [](const std::string& rest) {
+    return "a = f32[4,4] parameter(0)\nb = f32[4,4] parameter(1)\ns = u16[4] parameter(2)\n"
+           "d = f32[4,4] dot(a, b, s), lhs_contracting_dims={1}, rhs_contracting_dims={0}, " +
+           rest;
+  };
+  auto kept = [&](const std::string& written, const std::string& printed) {
+    return Form{product(written),
+                "%d = f32[4,4]{1,0} dot(%a, %b, %s), lhs_contracting_dims={1}, "
+                "rhs_contracting_dims={0}, " +
+                    printed};
+  };
+  check_roots({
+      kept("sparsity_config={ rhs={idx=2 stride=1 dimension=0 sparsity=1x4} }",
+           "sparsity_config={rhs={sparsity=1x4 dimension=0 stride=1 idx=2}}"),
+      kept("sparsity_config={rhs={sparsity=1x4} lhs={idx=3} rhs={idx=2}}",
+           "sparsity_config={lhs={sparsity=0x0 idx=3} rhs={sparsity=1x4 idx=2}}"),
+      kept("block_scaling_config={lhs={steps=1x1 strides=32 zero_idx=3 scale_idx=2}rhs={}}",
+           "block_scaling_config={lhs={scale_idx=2 zero_idx=3 strides=32 steps=1x1} "
+           "rhs={scale_idx=0}}"),
+      {product("sparsity_config={out={idx=2}}"),
+       "expected-token 7:97 expected '}', 'lhs=' or 'rhs=', got 'out='\n"},
+      {product("sparsity_config={lhs={idx=2}, rhs={idx=2}}"),
+       "expected-token 7:108 expected '}', 'lhs=' or 'rhs=', got ','\n"},
+      {product("sparsity_config={lhs={scale_idx=2}}"),
+       "expected-token 7:102 expected '}' or 'sparsity=', got 'scale_idx='\n"},
+      {product("sparsity_config={lhs={sparsity=1x2x4}}"),
+       "invalid-value 7:111 sparsity is made of 2 sizes\n"},
+      {product("block_scaling_config={lhs={scale_idx=2x2}}"),
+       "expected-token 7:117 expected a number, got '2x2'\n"},
+      {product("block_scaling_config=2"),
+       "expected-token 7:101 expected '{' before the sides, got '2'\n"},
+  });
+}
+
 TEST_CASE("values in braces have a grammar, and are spaced as XLA does") {
   auto line = [](const std::string& rest) { return "p = (f32[2], f32[3]) parameter(0), " + rest; };
   auto kept = [&](const std::string& written, const std::string& printed) {
