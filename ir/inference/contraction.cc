@@ -201,17 +201,15 @@ Result infer_scaled_dot(const Context& c) {
   const DotDims dims(c);
   MINIHLO_RETURN_IF_WRONG(check_dot(c, dims));
   MINIHLO_RETURN_IF_WRONG(c.need_arrays(2, 4));
-  // A scale of one bf16 for an operand of many stands for no scale at all.
+  // A scale whose dimensions are all 1 (or none) stands for no scale at all; the newest XLA wants
+  // it to be bf16 as its operand is.
   auto is_one = [](const Shape* shape) {
     return std::all_of(shape->dims().begin(), shape->dims().end(),
                        [](int64_t dim) { return dim == 1; });
   };
   for (size_t i : {0, 1}) {
     const Shape* scale = c.shape(2 + i);
-    if (is_one(scale) && !is_one(c.shape(i)) && scale->element_type() == ElementType::BF16 &&
-        c.shape(i)->element_type() == ElementType::BF16) {
-      continue;
-    }
+    if (is_one(scale)) continue;
     if (dims.lhs_contracting.size() != 1) {
       return fail("lhs_contracting_dims={} must name one dimension",
                   list_text(dims.lhs_contracting));

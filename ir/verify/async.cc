@@ -216,7 +216,8 @@ class HostTransfers {
     if (!first) {
       first = instruction;
     } else if (first->opcode() != instruction->opcode() ||
-               !compatible(first->shape(), instruction->shape())) {
+               !compatible(first->shape(), instruction->shape()) ||
+               frontend_attributes(first) != frontend_attributes(instruction)) {
       v_.error("host-transfer", instruction,
                "%{} and %{} are host transfers on channel {}, so they must be alike", first->name(),
                instruction->name(), *channel);
@@ -224,6 +225,15 @@ class HostTransfers {
   }
 
  private:
+  static std::map<std::string_view, std::string_view> frontend_attributes(
+      const Instruction* instruction) {
+    std::map<std::string_view, std::string_view> all;
+    for (const NamedString& one : instruction->get(attr::frontend_attributes)) {
+      all[one.name] = one.value;
+    }
+    return all;
+  }
+
   Verification& v_;
   tsl::robin_map<int64_t, const Instruction*, IntegerHash> first_;
 };

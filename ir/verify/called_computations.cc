@@ -44,22 +44,24 @@ void check_fused(Verification& v, const Instruction* fusion, const Computation* 
 }
 
 // What a computation holds besides its root and parameters and must not when it is wrapped; null
-// if nothing, or where a barrier holds it together.
+// if nothing, where a barrier holds it together, or where all it does is send and receive.
 const Instruction* find_extra(const Computation* wrapped) {
   const Instruction* extra = nullptr;
+  bool transfers = true;
   for (const Instruction* instruction : wrapped->instructions()) {
-    if (instruction->opcode() == Opcode::kOptimizationBarrier) return nullptr;
+    const Opcode opcode = instruction->opcode();
+    if (opcode == Opcode::kOptimizationBarrier) return nullptr;
+    transfers &= opcode == Opcode::kSend || opcode == Opcode::kRecv || opcode == Opcode::kBitcast ||
+                 opcode == Opcode::kParameter || opcode == Opcode::kTuple;
     if (extra || instruction == wrapped->root()) continue;
-    if (instruction->opcode() != Opcode::kParameter &&
-        instruction->opcode() != Opcode::kGetTupleElement) {
-      extra = instruction;
-    }
+    if (opcode != Opcode::kParameter && opcode != Opcode::kGetTupleElement) extra = instruction;
   }
-  return extra;
+  return transfers ? nullptr : extra;
 }
 
 // On the main thread, one instruction is wrapped; several only where a start says that they are a
-// group of collectives, or where a barrier holds them together.
+// group of collectives, where a barrier holds them together, or, as older versions of XLA have it,
+// where they send and receive.
 class WrappedComputations {
  public:
   explicit WrappedComputations(Verification& v) : v_(v), extra_(v.module().computations().size()) {}

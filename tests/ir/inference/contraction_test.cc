@@ -87,8 +87,10 @@ constexpr InferenceRow kRows[] = {
      "operands behind the second"},
     {"f8e4m3fn[4,64] f8e4m3fn[64,5] f8e8m0fnu[4,2] f8e8m0fnu[]", "f32[4,5]",
      "scaled-dot(p0, p1, p2, p3), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
-     "error: operand 3 (%p3, f8e8m0fnu[]) scales operand 1 (%p1, f8e4m3fn[64,5]), so it must have "
-     "its rank"},
+     "f32[4,5]{1,0}"},
+    {"f32[4,8,8] f32[4,8,8] f32[1] f32[4,4,8]", "f32[4,4]",
+     "scaled-dot(p0, p1, p2, p3), lhs_contracting_dims={1,2}, rhs_contracting_dims={1,2}",
+     "error: lhs_contracting_dims={1,2} must name one dimension"},
     {"f8e4m3fn[4,64] bf16[64,5] f8e8m0fnu[4,2] bf16[]", "f32[4,5]",
      "scaled-dot(p0, p1, p2, p3), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
      "f32[4,5]{1,0}"},
