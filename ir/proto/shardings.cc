@@ -36,6 +36,7 @@ bool read_named(Reading& reading, const Message& in, Sharding& sharding) {
       return in.fail("unknown-value", NamedShardingProto::reduction_op,
                      fmt::format("there is no reduction of number {}", number));
     }
+    if (reduction == "sum") reduction.clear();  // goes without saying
   }
   axes.reduction = reduction;
   if (!in.each(NamedShardingProto::dim_shardings,

@@ -82,6 +82,11 @@ std::string named_text(const DeviceMesh& mesh, const NamedAxes& axes) {
     if (!replicated && !manual && are_all(axes.unreduced, mesh)) {
       return fmt::format("unreduced{}{}", axes.reduction.empty() ? "" : "=", axes.reduction);
     }
+    if (!replicated && !manual && !axes.reduction.empty()) {
+      std::string text = fmt::format("unreduced={}", axes.reduction);
+      append_axes(text, axes.unreduced);
+      return text;
+    }
     if (!replicated && !unreduced && are_all(axes.manual, mesh)) return "manual";
   }
   std::string text = "[";

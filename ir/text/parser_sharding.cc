@@ -242,13 +242,18 @@ bool TextParser::parse_named_sharding(Sharding& sharding) {
   NamedAxes axes;
   const Token place = token();
   const std::string_view word = token().text;
-  const bool is_word = at_word("replicated") || at_word("unreduced") || at_word("manual");
+  bool is_word = at_word("replicated") || at_word("unreduced") || at_word("manual");
+  const bool is_unreduced = at_word("unreduced");
   bool whole = is_word;
   if (is_word) {
     lexer_.advance();
+    if (is_unreduced && at(TokenKind::kLeftBrace)) {
+      is_word = false;
+      if (!parse_axis_refs(axes.unreduced)) return false;
+    }
   } else if (accept_key("unreduced")) {
     whole = true;
-    if (!at(TokenKind::kLeftBrace) && !parse_reduction(axes.reduction)) return false;
+    if (!parse_reduction(axes.reduction)) return false;
     if (at(TokenKind::kLeftBrace)) {
       if (!parse_axis_refs(axes.unreduced)) return false;
     } else {
@@ -283,13 +288,13 @@ bool TextParser::parse_named_sharding(Sharding& sharding) {
   return true;
 }
 
-// max, or [max] as early versions of 2026 have it.
+// max, or [max] as early versions of 2026 have it. A sum goes without saying.
 bool TextParser::parse_reduction(std::string_view& reduction) {
   const bool enclosed = accept(TokenKind::kLeftSquare);
   if (!at_word("sum") && !at_word("max") && !at_word("min")) {
     return fail_expected("'sum', 'max' or 'min'");
   }
-  reduction = token().text;
+  reduction = at_word("sum") ? std::string_view() : token().text;
   lexer_.advance();
   return !enclosed || expect(TokenKind::kRightSquare, "behind the kind of reduction");
 }

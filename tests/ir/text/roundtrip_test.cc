@@ -283,7 +283,7 @@ TEST_CASE("shardings") {
         "{mesh['x'=2], [{}], unreduced={'x'}, metadata={{op_name=\"x\"}}}",
         "{mesh['x'=2,'y'=4], device_ids=([4,2]T(1,0)), [{}, {?}]}",
         "{maximal_mesh[device_id=3]}",
-        "{mesh['x'=2], [{}], unreduced=sum{'x'}}",
+        "{mesh['x'=2], [{}], unreduced=max{'x'}}",
         "{mesh['x'=2,'y'=2], unreduced=max}",
         "{mesh['x'=2,'y'=2], device_ids=(0,1,3,2), [{'y'}, {'x'}]}",
         "{mesh['x'=2,'y'=8], [{'y':(4)2, 'y':(1)2}], replicated={'x', 'y':(2)2}}",
