@@ -54,6 +54,8 @@ enum class FftType : uint8_t { kFft, kIfft, kRfft, kIrfft };
 enum class TransposeA : uint8_t { kNoTranspose, kTranspose, kAdjoint };
 enum class ComparisonDirection : uint8_t { kEq, kNe, kGe, kGt, kLe, kLt };
 enum class ComparisonType : uint8_t { kFloat, kTotalOrder, kSigned, kUnsigned };
+enum class ComparisonOrder : uint8_t { kTotal, kPartial };
+enum class ShuffleMode : uint8_t { kRotate, kMultiRotate, kPermute };
 enum class RandomDistribution : uint8_t { kUniform, kNormal };
 enum class RandomAlgorithm : uint8_t { kDefault, kThreeFry, kPhilox };
 enum class FusionKind : uint8_t { kLoop, kInput, kOutput, kCustom };

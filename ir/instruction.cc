@@ -107,7 +107,16 @@ std::vector<Computation*> Instruction::called_computations() const {
   return result;
 }
 
+bool is_total_order(std::span<const Attribute> attributes, ElementType operands) {
+  return is_float(operands) &&
+         (find(attributes, attr::comparison_type) == ComparisonType::kTotalOrder ||
+          find(attributes, attr::comparison_order) == ComparisonOrder::kTotal);
+}
+
 ComparisonType Instruction::comparison_type() const {
+  if (is_total_order(attributes(), operand(0)->shape()->element_type())) {
+    return ComparisonType::kTotalOrder;
+  }
   return find(attr::comparison_type).value_or(default_comparison_type());
 }
 

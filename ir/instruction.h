@@ -72,7 +72,8 @@ class Instruction {
   std::vector<Computation*> called_computations() const;
   bool calls_computations() const;
 
-  /// The effective comparison type of a compare: as written, or the default of the operand's type.
+  /// The effective comparison type of a compare: as written, a total order of floats also as
+  /// order=TOTAL, or the default of the operand's type.
   ComparisonType comparison_type() const;
   ComparisonType default_comparison_type() const;
 
@@ -92,5 +93,9 @@ class Instruction {
   Computation* parent_ = nullptr;
   Location location_;
 };
+
+/// Whether a compare of such operands, with these attributes, orders all of them, -0 below 0 and
+/// NaN at the ends: type=TOTALORDER, or order=TOTAL of newer versions, of floats.
+bool is_total_order(std::span<const Attribute> attributes, ElementType operands);
 
 }  // namespace minihlo

@@ -93,6 +93,7 @@ constexpr std::array<Rule, kOpcodeCount> make_rules() {
   set(infer_pad, {kPad});
   set(infer_reshape, {kReshape});
   set(infer_reverse, {kReverse});
+  set(infer_shuffle, {kShuffle});
   set(infer_slice, {kSlice});
   set(infer_transpose, {kTranspose});
   set(infer_get_dimension_size, {kGetDimensionSize});

@@ -160,6 +160,10 @@ Result infer_compare(const Context& c) {
                   word(AttributeId::comparison_type, static_cast<int64_t>(*order)), c.describe(0));
     }
   }
+  const bool may_be_partial = is_float(type) || is_complex(type);
+  if (c.find(attr::comparison_order) == ComparisonOrder::kPartial && !may_be_partial) {
+    return fail("order=PARTIAL does not fit {}", c.describe(0));
+  }
   return c.with_type(*shape, ElementType::PRED);
 }
 

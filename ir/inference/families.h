@@ -30,6 +30,7 @@ Result infer_pad(const Context& c);
 Result infer_slice(const Context& c);
 Result infer_transpose(const Context& c);
 Result infer_reverse(const Context& c);
+Result infer_shuffle(const Context& c);
 Result infer_iota(const Context& c);
 Result infer_get_dimension_size(const Context& c);
 Result infer_set_dimension_size(const Context& c);

@@ -25,6 +25,18 @@ Result reshaped(const Context& c) {
   return c.array(c.shape(0)->element_type(), dims_of(c.written()));
 }
 
+// Shifts or indices speak of each element of the operand, or of all along a dimension at once,
+// where their own size is 1; `count` numbers each, in a dimension of their own unless it is left
+// out.
+bool speaks_of(const Literal& table, const Shape* operand, size_t count, bool bare) {
+  std::span<const int64_t> dims = operand->dims(), own = table.shape->dims();
+  if (!table.shape->is_array() || !is_integer(table.shape->element_type())) return false;
+  if (own.size() != dims.size() + (bare ? 0 : 1)) return false;
+  if (!bare && own.back() != static_cast<int64_t>(count)) return false;
+  return std::equal(dims.begin(), dims.end(), own.begin(),
+                    [](int64_t dim, int64_t size) { return size == dim || size == 1; });
+}
+
 }  // namespace
 
 Result infer_same(const Context& c) { return c.shape(0); }
@@ -242,6 +254,53 @@ Result infer_reverse(const Context& c) {
   MINIHLO_RETURN_IF_WRONG(
       check_dimensions("dimensions", c.get(attr::dimensions), c.shape(0)->rank()));
   return c.shape(0);
+}
+
+Result infer_shuffle(const Context& c) {
+  MINIHLO_RETURN_IF_WRONG(c.need_array(0));
+  const Shape* shape = c.shape(0);
+  std::span<const int64_t> dimensions = c.get(attr::dimensions);
+  MINIHLO_RETURN_IF_WRONG(check_dimensions("dimensions", dimensions, shape->rank()));
+  if (dimensions.empty()) return fail("a shuffle needs a dimension, but dimensions={{}}");
+  const ShuffleMode mode = c.get(attr::shuffle_mode);
+  if (c.has(attr::shifts) != (mode == ShuffleMode::kRotate) ||
+      c.has(attr::multi_shifts) != (mode == ShuffleMode::kMultiRotate) ||
+      c.has(attr::shuffle_indices) != (mode == ShuffleMode::kPermute)) {
+    return fail(
+        "mode=rotate goes with shifts, multi_rotate with multi_shifts, permute with indices");
+  }
+  switch (mode) {
+    case ShuffleMode::kRotate:
+      if (c.get(attr::shifts).size() != dimensions.size()) {
+        return fail("shifts={} must have a number for each of dimensions={}",
+                    list_text(c.get(attr::shifts)), list_text(dimensions));
+      }
+      break;
+    case ShuffleMode::kMultiRotate: {
+      const Literal& shifts = *c.get(attr::multi_shifts);
+      if (dimensions.size() != 1) {
+        return fail("mode=multi_rotate takes one dimension, not {}", dimensions.size());
+      }
+      if (!speaks_of(shifts, shape, 1, true) || shifts.shape->dim(dimensions[0]) != 1) {
+        return fail(
+            "multi_shifts of type {} don't have a shift for each row along dimension {} of {}",
+            text(shifts.shape), dimensions[0], c.describe(0));
+      }
+      break;
+    }
+    case ShuffleMode::kPermute: {
+      const Literal& indices = *c.get(attr::shuffle_indices);
+      const size_t count = dimensions.size();
+      if (!speaks_of(indices, shape, count, false) &&
+          !(count == 1 && speaks_of(indices, shape, count, true))) {
+        return fail("indices of type {} don't have {} for each element of {}", text(indices.shape),
+                    count == 1 ? "a coordinate" : fmt::format("{} coordinates", count),
+                    c.describe(0));
+      }
+      break;
+    }
+  }
+  return shape;
 }
 
 Result infer_iota(const Context& c) {

@@ -212,6 +212,18 @@ bool ModuleReader::read_scattered(const Message& in, Opcode opcode,
       value.integer = default_value(value.id);
     }
   }
+  if (opcode == Opcode::kShuffle &&
+      !in.each(HloInstructionProto::shuffle_mode, [&](const Message& mode) {
+        return mode.each(proto::ShuffleMode::rotate, [&](const Message& rotate) {
+          std::vector<int64_t> shifts;
+          if (!rotate.integers(ShuffleRotate::shifts, shifts)) return false;
+          attributes.push_back(make_attribute(attr::shuffle_mode, minihlo::ShuffleMode::kRotate));
+          attributes.push_back(make_attribute(attr::shifts, arena.copy(shifts)));
+          return true;
+        });
+      })) {
+    return false;
+  }
   if (opcode == Opcode::kDomain) {
     // What is the entry here, seen from the operand, is the exit in text, seen from the user.
     const Field user = HloInstructionProto::domain_exit_sharding;

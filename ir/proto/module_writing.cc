@@ -199,7 +199,7 @@ class ModuleWriter {
         return;
       }
       made.integer = one.use.id == AttributeId::comparison_type
-                         ? static_cast<int64_t>(instruction.comparison_type())
+                         ? static_cast<int64_t>(instruction.default_comparison_type())
                          : default_value(one.use.id);
       value = &made;
     }
@@ -263,9 +263,23 @@ class ModuleWriter {
       out.message(HloInstructionProto::domain_entry_sharding,
                   [&](Writer& inner) { write_sharding(inner, *domain->exit); });
     }
+    if (instruction.opcode() == Opcode::kShuffle) write_shuffle_mode(out, instruction);
     if (const Attribute* mode = find_attribute(instruction.attributes(), AttributeId::mode)) {
       extra_.push_back(mode);
     }
+  }
+
+  // Of the modes only the message of the first is known.
+  void write_shuffle_mode(Writer& out, const Instruction& shuffle) {
+    if (shuffle.get(attr::shuffle_mode) != minihlo::ShuffleMode::kRotate) {
+      extra_.push_back(find_attribute(shuffle.attributes(), AttributeId::shuffle_mode));
+      return;
+    }
+    out.message(HloInstructionProto::shuffle_mode, [&](Writer& mode) {
+      mode.message(proto::ShuffleMode::rotate, [&](Writer& rotate) {
+        rotate.integers(ShuffleRotate::shifts, shuffle.get(attr::shifts));
+      });
+    });
   }
 
   void write_slice_sizes(Writer& out, const Instruction& instruction, const Attribute& value) {

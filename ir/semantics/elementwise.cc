@@ -160,9 +160,7 @@ class ElementwiseLookup {
   const KernelRow* row_of_opcode() const {
     if (signature_.opcode == Opcode::kClamp) return &elementwise::clamp_row();
     if (signature_.opcode != Opcode::kCompare) return common_row(signature_.opcode);
-    const bool total =
-        get(signature_.attributes, attr::comparison_type) == ComparisonType::kTotalOrder &&
-        find(signature_.attributes, attr::comparison_type) && is_float(types()[0]);
+    const bool total = is_total_order(signature_.attributes, types()[0]);
     return &elementwise::compare_row(get(signature_.attributes, attr::direction), total);
   }
 

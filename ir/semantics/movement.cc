@@ -7,6 +7,7 @@
 
 #include "ir/row_major.h"
 #include "ir/semantics/collective_forms.h"
+#include "ir/semantics/shuffle.h"
 
 namespace minihlo {
 namespace {
@@ -277,6 +278,7 @@ bool is_movement(const Instruction& instruction) {
     case Opcode::kPad:
     case Opcode::kReshape:
     case Opcode::kReverse:
+    case Opcode::kShuffle:
     case Opcode::kSlice:
     case Opcode::kTranspose:
       return true;
@@ -333,6 +335,8 @@ tl::expected<std::vector<Movement>, std::string> movement(const Instruction& ins
     }
     case Opcode::kReverse:
       return one(reverse(instruction));
+    case Opcode::kShuffle:
+      return shuffle_movement(instruction);
     case Opcode::kSlice:
       return one(slice(instruction));
     case Opcode::kTranspose:

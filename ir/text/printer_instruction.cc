@@ -172,7 +172,8 @@ void TextPrinter::print_attributes(const Instruction& instruction, const Instruc
       if (!is_printed(use, attribute)) continue;
       // The comparison's type goes without saying where it is that of the operands.
       if (use.id == AttributeId::comparison_type && of.operand_count() > 0 &&
-          of.comparison_type() == of.default_comparison_type()) {
+          of.find(attr::comparison_type).value_or(of.default_comparison_type()) ==
+              of.default_comparison_type()) {
         continue;
       }
       // The work itself is printed in place of the computation that wraps it.

@@ -195,6 +195,9 @@ Instruction* not_compare(Emitter& emit, const Instruction& at) {
   if (auto type = compare->find(attr::comparison_type)) {
     attributes.push_back(make_attribute(attr::comparison_type, *type));
   }
+  if (auto order = compare->find(attr::comparison_order)) {
+    attributes.push_back(make_attribute(attr::comparison_order, *order));
+  }
   return emit.make(Opcode::kCompare, compare->operands(), attributes, at.shape());
 }
 

@@ -42,6 +42,7 @@ bool only_moves(Opcode opcode) {
     case Opcode::kBroadcast:
     case Opcode::kDynamicSlice:
     case Opcode::kReverse:
+    case Opcode::kShuffle:
     case Opcode::kSlice:
     case Opcode::kTranspose:
       return true;

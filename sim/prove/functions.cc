@@ -8,12 +8,21 @@
 namespace minihlo::prove {
 namespace {
 
-// Whether an attribute's value changes what is computed.
-bool matters(const ElementwiseSignature& what, const Attribute& attribute) {
-  if (attribute.id == AttributeId::result_accuracy) return false;
-  if (attribute.id != AttributeId::comparison_type) return true;
-  return is_float(what.operands[0]) &&
-         get(what.attributes, attr::comparison_type) == ComparisonType::kTotalOrder;
+// What of an elementwise operation's attributes changes what is computed: a total order of floats
+// has one spelling, the order of other types goes without saying.
+std::vector<Attribute> that_matter(const ElementwiseSignature& what) {
+  std::vector<Attribute> result;
+  for (const AttributeUse& use : info(what.opcode).attributes) {
+    if (use.id == AttributeId::result_accuracy || use.id == AttributeId::comparison_order) continue;
+    if (use.id == AttributeId::comparison_type) {
+      if (is_total_order(what.attributes, what.operands[0])) {
+        result.push_back(make_attribute(attr::comparison_type, ComparisonType::kTotalOrder));
+      }
+    } else if (const Attribute* attribute = find_attribute(what.attributes, use.id)) {
+      result.push_back(*attribute);
+    }
+  }
+  return result;
 }
 
 uint64_t key_of(Opcode opcode, ElementType operand, ElementType result, uint64_t more) {
@@ -37,12 +46,8 @@ uint32_t Functions::elementwise(const ElementwiseSignature& what, const Instruct
   made.key = to_string(what.opcode);
   for (ElementType type : what.operands) made.key += fmt::format(" {}", to_string(type));
   made.key += fmt::format(" {}", to_string(what.result));
-  for (const AttributeUse& use : info(what.opcode).attributes) {
-    const Attribute* attribute = find_attribute(what.attributes, use.id);
-    if (!attribute || !matters(what, *attribute)) continue;
-    made.key += ' ' + print_text(*attribute);
-    made.attributes.push_back(*attribute);
-  }
+  made.attributes = that_matter(what);
+  for (const Attribute& attribute : made.attributes) made.key += ' ' + print_text(attribute);
   made.kind = Signature::Kind::kPointwise;
   made.instruction = shown;
   made.opcode = what.opcode;

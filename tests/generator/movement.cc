@@ -168,6 +168,45 @@ Instruction* make_reverse(Builder& b, Opcode opcode) {
                                     rank, b.choices.between(std::min<int64_t>(1, rank), rank))))});
 }
 
+Instruction* make_shuffle(Builder& b, Opcode opcode) {
+  Instruction* from = b.array(b.types(), 1);
+  if (!from) return nullptr;
+  const std::span<const int64_t> dims = from->shape()->dims();
+  const auto mode = static_cast<ShuffleMode>(b.choices.below(3));
+  const std::vector<int64_t> dimensions = b.choices.subset(
+      from->shape()->rank(),
+      mode == ShuffleMode::kMultiRotate ? 1 : b.choices.between(1, from->shape()->rank()));
+  std::vector<Attribute> attributes = {make_attribute(attr::dimensions, b.ints(dimensions)),
+                                       make_attribute(attr::shuffle_mode, mode)};
+  std::vector<int64_t> table(dims.begin(), dims.end());
+  for (int64_t& size : table) {
+    if (b.choices.chance(30)) size = 1;
+  }
+  switch (mode) {
+    case ShuffleMode::kRotate: {
+      std::vector<int64_t> shifts;
+      for (size_t i = 0; i < dimensions.size(); ++i) shifts.push_back(b.choices.between(-9, 9));
+      attributes.push_back(make_attribute(attr::shifts, b.ints(shifts)));
+      break;
+    }
+    case ShuffleMode::kMultiRotate:
+      table[static_cast<size_t>(dimensions[0])] = 1;
+      attributes.push_back(
+          make_attribute(attr::multi_shifts,
+                         b.literal(b.shapes().array(b.choices.pick(b.integer_types()), table))));
+      break;
+    case ShuffleMode::kPermute:
+      if (dimensions.size() > 1 || b.choices.chance(50)) {
+        table.push_back(static_cast<int64_t>(dimensions.size()));
+      }
+      attributes.push_back(
+          make_attribute(attr::shuffle_indices,
+                         b.literal(b.shapes().array(b.choices.pick(b.integer_types()), table))));
+      break;
+  }
+  return b.emit(opcode, {from}, attributes);
+}
+
 Instruction* make_slice(Builder& b, Opcode opcode) {
   Instruction* from = b.array(b.types());
   if (!from) return nullptr;

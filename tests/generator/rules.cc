@@ -47,6 +47,7 @@ std::array<Rule, kOpcodeCount> make_table() {
   set(make_pad, kOracle, {kPad});
   set(make_reshape, kOracle, {kReshape});
   set(make_reverse, kOracle, {kReverse});
+  set(make_shuffle, kAny, {kShuffle});
   set(make_slice, kOracle, {kSlice});
   set(make_transpose, kOracle, {kTranspose});
   set(make_dimension_size, kRunnable, {kGetDimensionSize});

@@ -46,6 +46,7 @@ Instruction* make_iota(Builder&, Opcode);
 Instruction* make_pad(Builder&, Opcode);
 Instruction* make_reshape(Builder&, Opcode);
 Instruction* make_reverse(Builder&, Opcode);
+Instruction* make_shuffle(Builder&, Opcode);
 Instruction* make_slice(Builder&, Opcode);
 Instruction* make_transpose(Builder&, Opcode);
 Instruction* make_dimension_size(Builder&, Opcode);

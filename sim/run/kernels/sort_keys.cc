@@ -246,7 +246,7 @@ class ComparatorReader {
     if (found.sides == kBoth) return {};
     if (instruction.opcode() == Opcode::kCompare) {
       node.attributes = {static_cast<int>(instruction.get(attr::direction)),
-                         is_total_order(instruction)};
+                         instruction.comparison_type() == ComparisonType::kTotalOrder};
     } else if (instruction.opcode() == Opcode::kReducePrecision) {
       node.attributes = {static_cast<int>(instruction.get(attr::exponent_bits)),
                          static_cast<int>(instruction.get(attr::mantissa_bits))};
@@ -257,18 +257,13 @@ class ComparatorReader {
     return found;
   }
 
-  static bool is_total_order(const Instruction& compare) {
-    return is_float(compare.operand(0)->shape()->element_type()) &&
-           compare.comparison_type() == ComparisonType::kTotalOrder;
-  }
-
   Found compare(const Instruction& instruction, const Found& left, const Found& right) {
     if (left.node < 0 || left.node != right.node || left.sides + right.sides != kBoth ||
         left.sides == 0 || right.sides == 0 ||
         is_complex(instruction.operand(0)->shape()->element_type())) {
       return {};
     }
-    Question question{left.node, is_total_order(instruction)};
+    Question question{left.node, instruction.comparison_type() == ComparisonType::kTotalOrder};
     const ComparisonDirection direction = instruction.get(attr::direction);
     using enum ComparisonDirection;
     if (direction == kNe) return {};
