@@ -46,6 +46,11 @@ Instruction* make_compare(Builder& b, Opcode opcode) {
                                                             : Type::kUnsigned;
     attributes.push_back(make_attribute(attr::comparison_type, order));
   }
+  if (b.newest() && b.choices.chance(20)) {
+    const bool partial = (is_float(type) || is_complex(type)) && b.choices.chance(50);
+    attributes.push_back(make_attribute(
+        attr::comparison_order, partial ? ComparisonOrder::kPartial : ComparisonOrder::kTotal));
+  }
   return b.emit(opcode, operands, attributes);
 }
 
