@@ -20,7 +20,7 @@ void TextPrinter::print(const Instruction& instruction) {
 }
 
 const Instruction* TextPrinter::sugar(const Instruction& start) const {
-  return options_.async_sugar ? sugared_operation(start) : nullptr;
+  return options_.async_sugar ? sugared_operation(start, options_) : nullptr;
 }
 
 void TextPrinter::print_opcode(const Instruction& instruction, const Instruction*& wrapped) {
@@ -110,12 +110,7 @@ bool says_something(const Attribute& attribute) {
 
 // Of an attribute that is there, or of one that is always printed.
 bool TextPrinter::is_printed(const AttributeUse& use, const Attribute* attribute) const {
-  if (!options_.metadata && use.id == AttributeId::metadata) return false;
-  if (!options_.backend_config && use.id == AttributeId::backend_config) return false;
-  if (!options_.control_predecessors && use.id == AttributeId::control_predecessors) return false;
-  if (std::find(options_.hidden.begin(), options_.hidden.end(), use.id) != options_.hidden.end()) {
-    return false;
-  }
+  if (hides(options_, use.id)) return false;
   if (info(use.id).text.empty()) return false;
   if (use.printed == AttributeUse::Printed::kAlways) return true;
   if (!attribute) return false;

@@ -97,7 +97,14 @@ bool say_the_same(const Attribute& one, const Attribute& other) {
 
 }  // namespace
 
-const Instruction* sugared_operation(const Instruction& start) {
+bool hides(const PrintOptions& options, AttributeId id) {
+  return (!options.metadata && id == AttributeId::metadata) ||
+         (!options.backend_config && id == AttributeId::backend_config) ||
+         (!options.control_predecessors && id == AttributeId::control_predecessors) ||
+         std::find(options.hidden.begin(), options.hidden.end(), id) != options.hidden.end();
+}
+
+const Instruction* sugared_operation(const Instruction& start, const PrintOptions& options) {
   if (start.opcode() != Opcode::kAsyncStart) return nullptr;
   const Computation* computation = start.get(attr::calls);
   if (!computation || !computation->root()) return nullptr;
@@ -115,7 +122,8 @@ const Instruction* sugared_operation(const Instruction& start) {
       return nullptr;
     }
     for (const Attribute& attribute : operand->attributes()) {
-      if (attribute.id != AttributeId::parameter_number && says_something(attribute)) {
+      if (attribute.id != AttributeId::parameter_number && !hides(options, attribute.id) &&
+          says_something(attribute)) {
         return nullptr;
       }
     }
@@ -135,7 +143,7 @@ const Instruction* sugared_operation(const Instruction& start) {
   // is not printed.
   for (const AttributeUse& use : info(root->opcode()).attributes) {
     if (find_attribute(start.attributes(), use.id) && use.id != AttributeId::result_accuracy &&
-        use.id != AttributeId::calls) {
+        use.id != AttributeId::calls && !hides(options, use.id)) {
       return nullptr;
     }
   }
@@ -143,7 +151,7 @@ const Instruction* sugared_operation(const Instruction& start) {
   // printed once.
   for (const AttributeUse& use : common_attributes()) {
     const Attribute* inner = find_attribute(root->attributes(), use.id);
-    if (!inner || use.id == AttributeId::result_accuracy) continue;
+    if (!inner || use.id == AttributeId::result_accuracy || hides(options, use.id)) continue;
     const Attribute* outer = find_attribute(start.attributes(), use.id);
     if (!outer || !say_the_same(*outer, *inner)) return nullptr;
   }
