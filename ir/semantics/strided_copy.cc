@@ -135,11 +135,14 @@ MINIHLO_ALWAYS_INLINE inline void copy_run(const std::byte* operand, std::byte* 
   std::memcpy(result + bytes - kCacheLine, operand + bytes - kCacheLine, kCacheLine);
 }
 
+constexpr int64_t kAhead = 2048;
+
 // Has the machine fetch the lines of `bytes` bytes from `ahead` bytes behind `at` on, if there is
-// such memory.
+// such memory; of many the first ones, as it sees where these go on.
 MINIHLO_ALWAYS_INLINE inline void fetch(const std::byte* at, int64_t ahead, int64_t bytes) {
   const uintptr_t first = reinterpret_cast<uintptr_t>(at) + static_cast<uintptr_t>(ahead);
-  for (uintptr_t i = 0; i < static_cast<uintptr_t>(bytes); i += kCacheLine) {
+  const auto fetched = static_cast<uintptr_t>(bytes > kAhead ? int64_t{256} : bytes);
+  for (uintptr_t i = 0; i < fetched; i += kCacheLine) {
     __builtin_prefetch(reinterpret_cast<const void*>(first + i));
   }
 }
@@ -284,7 +287,6 @@ void copy_plane_of_runs(const T* operand_elements, T* result_elements, Axis oute
   // are written together; what they leave of a line waits. Where the inner axis is short that is
   // all of it. Lines of streams that lie a power of two apart share few places in the cache. All of
   // a line is written at least.
-  constexpr int64_t kAhead = 2048;
   const bool is_turned = is_crossed(outer, inner);
   const int64_t streams = std::clamp<int64_t>(
       kAhead / bytes, 2,

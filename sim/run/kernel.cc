@@ -129,6 +129,7 @@ struct RowCopies {
   std::vector<CopyTask> tasks;
 };
 
+constexpr int64_t kShortPart = 1024;     // bytes of a part, on average: longer ones do well alone
 constexpr int64_t kLongestRow = 16384;   // bytes
 constexpr int64_t kRowsTogether = 4096;  // bytes of rows that are put together, of one at least
 
@@ -151,7 +152,8 @@ std::vector<RowCopies> take_row_copies(std::vector<CopyTask>& copies, int64_t wi
     int64_t count = 0;
     for (const CopyTask& task : group.tasks) count += element_count(task.copy);
     if (group.tasks.size() > 1 && count == group.rows * group.row_elements &&
-        group.row_elements * width <= kLongestRow) {
+        group.row_elements * width <= kLongestRow &&
+        group.row_elements * width <= kShortPart * static_cast<int64_t>(group.tasks.size())) {
       taken.push_back(std::move(group));
     } else {
       std::ranges::move(group.tasks, std::back_inserter(copies));

@@ -1,6 +1,7 @@
 // The simulator against its peers: XLA's CPU backend, memcpy, Eigen.
 //
-//   minihlo-sim-bench [--quick] [SECTION]...      collectives, movement, dot, block
+//   minihlo-sim-bench [--quick] [SECTION]...      collectives, movement, dot, block,
+//                                                transforms
 //
 // MINIHLO_JAXLIB_PYTHON names a Python that has jax: XLA is then measured in the same run.
 #include <time.h>
@@ -370,6 +371,21 @@ void block() {
   beside_xla("f32[1 x 1024, 1024], 16 heads", transformer_block(1, 1024, 1024, 16), {1, 1});
 }
 
+void transforms() {
+  fmt::print("\nOne long row, all threads\n");
+  xla_header();
+  beside_xla("fft, c64[1048576]",
+             "HloModule bench\n\nENTRY main {\n  x = c64[1048576] parameter(0)\n"
+             "  ROOT r = c64[1048576] fft(x), fft_type=FFT, fft_length={1048576}\n}\n",
+             {1, 1});
+  beside_xla("sort, f32[3000000]",
+             "HloModule bench\n\nless {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"
+             "  ROOT c = pred[] compare(a, b), direction=LT\n}\n\nENTRY main {\n"
+             "  x = f32[3000000] parameter(0)\n"
+             "  ROOT r = f32[3000000] sort(x), dimensions={0}, to_apply=less\n}\n",
+             {1, 1});
+}
+
 int run(const std::vector<std::string>& arguments) {
   struct Section {
     std::string_view name;
@@ -382,7 +398,8 @@ int run(const std::vector<std::string>& arguments) {
                                  runs();
                                }},
                               {"dot", dots},
-                              {"block", block}};
+                              {"block", block},
+                              {"transforms", transforms}};
   std::vector<std::string> chosen;
   for (const std::string& argument : arguments) {
     bool known = argument == "--quick";

@@ -12,6 +12,7 @@
 #include "sim/run/kernel.h"
 #include "sim/run/kernels/axes.h"
 #include "sim/run/kernels/keyed_sort.h"
+#include "sim/run/kernels/long_sort.h"
 #include "sim/run/kernels/sort_keys.h"
 
 namespace minihlo {
@@ -45,9 +46,10 @@ void place_elements(const std::byte* from, std::byte* to, int64_t count, int64_t
   }
 }
 
-// Puts the elements of a row where they belong.
+// Puts the elements that come as number `begin` to `end` of a row where they belong.
 template <class Number>
-void place(const Plan& plan, int64_t row, const Number* order, LateCheck& is_late) {
+void place(const Plan& plan, int64_t row, const Number* order, int64_t begin, int64_t end,
+           LateCheck& is_late) {
   constexpr int64_t kBlock = int64_t{1} << 16;  // elements between looks at the clock
   for (size_t k = 0; k < plan.arrays.size(); ++k) {
     const int64_t width = plan.widths[k];
@@ -58,8 +60,8 @@ void place(const Plan& plan, int64_t row, const Number* order, LateCheck& is_lat
                                           : place_elements<16, Number>;
     const std::byte* from = plan.arrays[k].data() + plan.base(row) * width;
     std::byte* to = Buffer(plan.results[k]).mutable_data() + plan.base(row) * width;
-    for (int64_t at = 0; at < plan.size; at += kBlock) {
-      const int64_t count = std::min(kBlock, plan.size - at);
+    for (int64_t at = begin; at < end; at += kBlock) {
+      const int64_t count = std::min(kBlock, end - at);
       if (is_late(count * 16)) return;
       place_block(from, to + at * plan.stride * width, count, plan.stride, order + at);
     }
@@ -167,7 +169,7 @@ class RowSorter {
       from = 1 - from;
     }
     if (workers_.is_late()) return;
-    for (int64_t row = begin; row < end; ++row) place(plan_, row, order(row, from), is_late_);
+    for (int64_t row = begin; row < end; ++row) place(plan_, row, order(row, from), 0, n, is_late_);
   }
 
  private:
@@ -237,6 +239,46 @@ class RowSorter {
   std::vector<Insertion> insertions_;
 };
 
+std::vector<KeyNumbers> key_numbers(const SortKeys& keys) {
+  std::vector<KeyNumbers> result;
+  for (const SortKey& key : keys.keys) {
+    result.push_back({nullptr, key.is_wide(), key.may_be_unordered()});
+  }
+  return result;
+}
+
+// The numbers of the keys of one row.
+void choose_row(std::vector<KeyNumbers>& keys, const Plan& plan, std::span<const Buffer> numbers,
+                int64_t row) {
+  for (size_t k = 0; k < keys.size(); ++k) {
+    const int64_t bytes = keys[k].is_wide ? sizeof(uint64_t) : sizeof(uint32_t);
+    keys[k].first = numbers[k].data() + plan.base(row) * bytes;
+  }
+}
+
+// Adds work that sorts one row behind the other, each in parts.
+KernelResult add_long_rows(KernelCall& call, const Plan& plan, const SortKeys& keys,
+                           const std::vector<Buffer>& numbers, int64_t rows) {
+  std::vector<KeyNumbers> row_keys = key_numbers(keys);
+  const int64_t bytes = keyed_sort_memory(row_keys, plan.size);
+  auto memory = call.allocate(bytes + plan.size * int64_t{sizeof(uint32_t)});
+  if (!memory) return tl::unexpected(std::move(memory.error()));
+  auto* order = reinterpret_cast<uint32_t*>(memory->mutable_data() + bytes);
+  for (int64_t row = 0; row < rows; ++row) {
+    choose_row(row_keys, plan, numbers, row);
+    add_long_sort(call, row_keys, keys.is_strict, plan.size, plan.stride, order,
+                  memory->mutable_data());
+    call.add(plan.size, 64,
+             [plan, row, order, numbers, memory = *memory, &workers = call.context.workers](
+                 int64_t begin, int64_t end) {
+               LateCheck is_late(workers);
+               place(plan, row, order, begin, end, is_late);
+             });
+    call.next_stage();
+  }
+  return {};
+}
+
 // Adds work that numbers the keys of all elements, then sorts the rows by them.
 KernelResult add_keyed_sort(KernelCall& call, Plan plan, SortKeys keys) {
   const int64_t count = call.operand_shape(0)->element_count();
@@ -260,13 +302,16 @@ KernelResult add_keyed_sort(KernelCall& call, Plan plan, SortKeys keys) {
              });
   }
   call.next_stage();
+  // Many rows are shared out among threads whole.
+  constexpr int64_t kManyRows = 8;
+  const int64_t rows = count / plan.size;
+  if (plan.size >= kLongRow && rows < kManyRows) {
+    return add_long_rows(call, plan, *shared, numbers, rows);
+  }
   auto sort_rows = [plan = std::move(plan), shared, numbers = std::move(numbers),
                     &instruction = call.instruction,
                     &context = call.context](int64_t begin, int64_t end) {
-    std::vector<KeyNumbers> row_keys;
-    for (const SortKey& key : shared->keys) {
-      row_keys.push_back({nullptr, key.is_wide(), key.may_be_unordered()});
-    }
+    std::vector<KeyNumbers> row_keys = key_numbers(*shared);
     const int64_t bytes = keyed_sort_memory(row_keys, plan.size);
     auto memory = allocate_for(instruction, context,
                                bytes + plan.size * static_cast<int64_t>(sizeof(uint32_t)));
@@ -274,15 +319,13 @@ KernelResult add_keyed_sort(KernelCall& call, Plan plan, SortKeys keys) {
     auto* order = reinterpret_cast<uint32_t*>(memory->mutable_data() + bytes);
     LateCheck is_late(context.workers);
     for (int64_t row = begin; row < end && !is_late(plan.size * 4); ++row) {
-      for (size_t k = 0; k < row_keys.size(); ++k) {
-        row_keys[k].first = numbers[k].data() + plan.base(row) * shared->keys[k].number_bytes();
-      }
+      choose_row(row_keys, plan, numbers, row);
       keyed_sort(row_keys, shared->is_strict, plan.size, plan.stride, order, memory->mutable_data(),
                  is_late);
-      place(plan, row, order, is_late);
+      place(plan, row, order, 0, plan.size, is_late);
     }
   };
-  call.add(count / plan.size, plan.size * 64, std::move(sort_rows));
+  call.add(rows, plan.size * 64, std::move(sort_rows));
   return {};
 }
 

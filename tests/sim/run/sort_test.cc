@@ -1,4 +1,6 @@
 // Sort by keys gives what the comparator gives when it is asked, bit for bit.
+#include <algorithm>
+#include <cstring>
 #include <random>
 
 #include <doctest/doctest.h>
@@ -227,6 +229,76 @@ TEST_CASE("sort: what asks for no order of keys is not taken for it") {
   // NaN among several keys.
   check_chain("a0, b0), direction=LT", "a0, b0), direction=EQ");
   check("  eq = pred[] compare(a0, b0), direction=EQ\n  before = pred[] not(eq)\n");
+}
+
+TEST_CASE("sort: long rows in parts, on any number of threads") {
+  // Two rows in each of two columns.
+  const int64_t size = (int64_t{1} << 18) + 77, count = 4 * size;
+  std::mt19937 random(1);
+  std::vector<float> floats;
+  std::vector<int32_t> integers;
+  for (int64_t i = 0; i < count; ++i) {
+    floats.push_back(static_cast<float>(static_cast<int32_t>(random() % 200'000) - 100'000) / 8);
+    integers.push_back(static_cast<int32_t>(random() % 7) - 3);
+  }
+  // `before` as text and as a function of the numbers of two elements.
+  auto check = [&](std::string_view before, auto is_before) {
+    CAPTURE(before);
+    const auto module = testing::parsed(fmt::format(
+        "HloModule m\n\norder {{\n  a0 = f32[] parameter(0)\n  b0 = f32[] parameter(1)\n"
+        "  a1 = s32[] parameter(2)\n  b1 = s32[] parameter(3)\n{0}}}\n\nENTRY e {{\n"
+        "  x = f32[2,{1},2] parameter(0)\n  y = s32[2,{1},2] parameter(1)\n"
+        "  ROOT s = (f32[2,{1},2], s32[2,{1},2]) sort(x, y), dimensions={{1}}, "
+        "to_apply=order\n}}\n",
+        before, size));
+    std::vector<float> expected_floats(floats.size());
+    std::vector<int32_t> expected_integers(floats.size());
+    for (int64_t row = 0; row < 4; ++row) {
+      auto place = [&](int64_t i) {
+        return static_cast<size_t>(row / 2 * 2 * size + row % 2 + 2 * i);
+      };
+      std::vector<size_t> order;
+      for (int64_t i = 0; i < size; ++i) order.push_back(place(i));
+      std::stable_sort(order.begin(), order.end(), is_before);
+      for (int64_t i = 0; i < size; ++i) {
+        expected_floats[place(i)] = floats[order[static_cast<size_t>(i)]];
+        expected_integers[place(i)] = integers[order[static_cast<size_t>(i)]];
+      }
+    }
+    for (int threads : {1, 3}) {
+      RunOptions options;
+      options.threads = threads;
+      const auto result = simulate(*module, {1, 1},
+                                   {{testing::tensor(ElementType::F32, {2, size, 2}, floats),
+                                     testing::tensor(ElementType::S32, {2, size, 2}, integers)}},
+                                   options);
+      REQUIRE(result.has_value());
+      CHECK(std::memcmp(result->outputs[0][0].data.get(), expected_floats.data(),
+                        expected_floats.size() * sizeof(float)) == 0);
+      CHECK(testing::values<int32_t>(*result, 0, 1) == expected_integers);
+    }
+  };
+  check("  ROOT c = pred[] compare(a0, b0), direction=LT\n",
+        [&](size_t a, size_t b) { return floats[a] < floats[b]; });
+  check("  ROOT c = pred[] compare(a1, b1), direction=GT\n",
+        [&](size_t a, size_t b) { return integers[a] > integers[b]; });
+  check(
+      "  lt = pred[] compare(a0, b0), direction=LT, type=TOTALORDER\n"
+      "  lt1 = pred[] compare(a1, b1), direction=LT\n"
+      "  eq1 = pred[] compare(a1, b1), direction=EQ\n"
+      "  ROOT c = pred[] select(eq1, lt, lt1)\n",
+      [&](size_t a, size_t b) {
+        return integers[a] != integers[b] ? integers[a] < integers[b] : floats[a] < floats[b];
+      });
+  // Where either of two equal elements is before the other the later one goes first.
+  check("  ROOT c = pred[] compare(a1, b1), direction=LE\n", [&](size_t a, size_t b) {
+    return integers[a] != integers[b] ? integers[a] < integers[b] : a > b;
+  });
+  for (size_t i = 0; i < floats.size(); i += 1 + random() % 5000) {
+    floats[i] = std::numeric_limits<float>::quiet_NaN();
+  }
+  check("  ROOT c = pred[] compare(a0, b0), direction=LT\n",
+        [&](size_t a, size_t b) { return floats[a] < floats[b]; });
 }
 
 TEST_CASE("topk: a few of many are the first of all") {
