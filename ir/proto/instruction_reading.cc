@@ -30,8 +30,7 @@ constexpr OldCompare kOldCompares[] = {
 
 // Attributes of an asynchronous operation that are said once, at its start.
 bool is_of_async_start(AttributeId id) {
-  return id == AttributeId::calls || id == AttributeId::async_execution_thread ||
-         id == AttributeId::output_to_operand_aliasing;
+  return id == AttributeId::calls || id == AttributeId::async_execution_thread;
 }
 
 void replace(std::vector<Attribute>& attributes, const Attribute& value) {
@@ -359,12 +358,7 @@ bool ModuleReader::read_callees(const Message& in, Opcode opcode,
       if (callees.size() == 1) attributes.push_back(make_attribute(attr::calls, callees[0]));
       return true;
     }
-    const bool bound_later =
-        is_bound_later(start->get(attr::calls), start->operand_count(), start->shape());
-    std::erase_if(attributes, [&](const Attribute& one) {
-      return is_of_async_start(one.id) &&
-             (one.id != AttributeId::output_to_operand_aliasing || !bound_later);
-    });
+    std::erase_if(attributes, [](const Attribute& one) { return is_of_async_start(one.id); });
     return true;
   }
   if (callees.empty() && callee_attributes(opcode).empty()) return true;

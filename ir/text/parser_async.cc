@@ -158,11 +158,10 @@ bool TextParser::check_async_chain(const Draft& draft, std::span<Instruction* co
       own && *own != start->find(attr::async_execution_thread).value_or(kMainThread)) {
     return disagree("execution thread");
   }
-  // Said once, at the start. What is bound later has aliases of its own.
+  // Said once, at the start.
   std::erase_if(attributes, [&](const Attribute& attribute) {
     return attribute.id == AttributeId::calls ||
-           attribute.id == AttributeId::async_execution_thread ||
-           (attribute.id == AttributeId::output_to_operand_aliasing && !bound_later);
+           attribute.id == AttributeId::async_execution_thread;
   });
   return true;
 }
