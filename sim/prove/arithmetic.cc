@@ -20,6 +20,12 @@ std::optional<Ref> Identities::signs(const Application& at) {
     bare.push_back(inner.value_or(argument));
     if (inner) is_odd = !is_odd;
   }
+  if (*at.what.opcode == Opcode::kMultiply && bare[0] == bare[1] && is(bare[0], Opcode::kAbs)) {
+    use("signs");
+    const Ref inner = store_.arguments(bare[0])[0];
+    Ref square = apply(at.function, {inner, inner});
+    return is_odd ? apply(functions_.of(Opcode::kNegate, type), {square}) : square;
+  }
   if (bare == at.arguments) return std::nullopt;
   if (at.what.commutative) std::ranges::sort(bare);
   if (is_odd) {
@@ -159,6 +165,20 @@ std::optional<Ref> Identities::by_reciprocal(const Application& at) {
   const Ref negative = apply(functions_.of(Opcode::kNegate, type), {x});
   const Ref power = apply(functions_.of(Opcode::kExp, type), {negative});
   return apply(divide, {one, apply(functions_.of(Opcode::kAdd, type), {one, power})});
+}
+
+// Fields as wide as the type's own change nothing.
+std::optional<Ref> Identities::full_precision(const Application& at) {
+  const int64_t exponent = get(at.what.attributes, attr::exponent_bits);
+  const int64_t mantissa = get(at.what.attributes, attr::mantissa_bits);
+  const ElementType type = at.operand_type();
+  const bool is_full = (type == ElementType::F32 && exponent == 8 && mantissa == 23) ||
+                       (type == ElementType::F64 && exponent == 11 && mantissa == 52) ||
+                       (type == ElementType::BF16 && exponent == 8 && mantissa == 7) ||
+                       (type == ElementType::F16 && exponent == 5 && mantissa == 10);
+  if (!is_full || keeps_nan_bits()) return std::nullopt;
+  use("neutral-element");
+  return at.arguments[0];
 }
 
 std::optional<Ref> Identities::shift(const Application& at) {

@@ -24,26 +24,6 @@ int64_t size_along(const Shape* shape, std::span<const int64_t> dims) {
   return size;
 }
 
-bool is_integer_dot(const Signature& signature) {
-  const Instruction* dot = signature.instruction;
-  if (!dot || dot->opcode() != Opcode::kDot || dot->operand_count() != 2) return false;
-  return is_integer(dot->shape()->element_type()) &&
-         std::ranges::all_of(dot->operands(), [](const Instruction* operand) {
-           return is_integer(operand->shape()->element_type());
-         });
-}
-
-// A dot of real floats that is added up in f32 or, of f64, in f64.
-bool is_float_dot(const Signature& signature) {
-  const Instruction* dot = signature.instruction;
-  if (!dot || dot->opcode() != Opcode::kDot || dot->operand_count() != 2) return false;
-  const ElementType result = dot->shape()->element_type();
-  return is_float(result) && std::ranges::all_of(dot->operands(), [&](const Instruction* operand) {
-           const ElementType own = operand->shape()->element_type();
-           return is_float(own) && (own == ElementType::F64) == (result == ElementType::F64);
-         });
-}
-
 bool contains(std::span<const int64_t> list, int64_t value) {
   return std::ranges::find(list, value) != list.end();
 }
@@ -57,7 +37,10 @@ size_t ElementTerms::KeyHash::operator()(const Key& key) const {
 }
 
 ElementTerms::ElementTerms(Terms& terms, Rules& rules)
-    : terms_(terms), rules_(rules), whole_(terms.signature("element of")) {
+    : terms_(terms),
+      rules_(rules),
+      whole_(terms.signature("element of")),
+      tensor_(terms.signature("tensor")) {
   literals_.reserve(kElementTypeCount);
   for (const ElementTypeInfo& type : kElementTypes) {
     literals_.push_back(terms_.signature(fmt::format("element literal {}", type.text)));
@@ -144,60 +127,19 @@ void ElementTerms::parts(const Element& wanted, std::vector<Element>& elements, 
             kMaxSum) {
       return reduce_parts(wanted, *instruction, elements, key);
     }
+    if (instruction && instruction->opcode() == Opcode::kReduceWindow &&
+        window_parts(wanted, *instruction, elements, key)) {
+      return;
+    }
+    if (instruction && instruction->opcode() == Opcode::kConvolution &&
+        convolution_parts(wanted, *instruction, elements, key)) {
+      return;
+    }
+    if (instruction && pick_parts(wanted, *instruction, elements, key)) return;
   }
   key.what = whole_;
   key.arguments = {wanted.tensor.node, static_cast<uint32_t>(wanted.tensor.device)};
   index_words();
-}
-
-// The products in the order in which they are summed (docs/numerics.md), two elements each.
-void ElementTerms::dot_parts(const Element& wanted, const Instruction& dot,
-                             std::vector<Element>& elements, Key& key) {
-  std::vector<Handle> arguments = terms_.arguments(wanted.tensor);
-  const Shape* lhs = dot.operand(0)->shape();
-  const Shape* rhs = dot.operand(1)->shape();
-  std::span<const int64_t> lhs_batch = dot.get(attr::lhs_batch_dims);
-  std::span<const int64_t> rhs_batch = dot.get(attr::rhs_batch_dims);
-  std::span<const int64_t> lhs_sum = dot.get(attr::lhs_contracting_dims);
-  std::span<const int64_t> rhs_sum = dot.get(attr::rhs_contracting_dims);
-  std::string name =
-      fmt::format("element dot {} {} {}", to_string(lhs->element_type()),
-                  to_string(rhs->element_type()), to_string(dot.shape()->element_type()));
-  for (std::string_view word : dot.get(attr::operand_precision)) name += fmt::format(" {}", word);
-  name += fmt::format(" {}", dot.get(attr::algorithm));
-  key.what = terms_.signature(std::move(name));
-
-  std::vector<int64_t> at = multi_index(wanted.index, dot.shape()->dims());
-  std::vector<int64_t> left(lhs->dims().size(), 0), right(rhs->dims().size(), 0);
-  size_t next = 0;
-  for (size_t i = 0; i < lhs_batch.size(); ++i, ++next) {
-    left[static_cast<size_t>(lhs_batch[i])] = at[next];
-    right[static_cast<size_t>(rhs_batch[i])] = at[next];
-  }
-  auto free = [&](std::vector<int64_t>& own, std::span<const int64_t> batch,
-                  std::span<const int64_t> sum) {
-    for (size_t axis = 0; axis < own.size(); ++axis) {
-      auto number = static_cast<int64_t>(axis);
-      if (!contains(batch, number) && !contains(sum, number)) own[axis] = at[next++];
-    }
-  };
-  free(left, lhs_batch, lhs_sum);
-  free(right, rhs_batch, rhs_sum);
-  std::vector<int64_t> sizes;
-  int64_t products = 1;
-  for (int64_t axis : lhs_sum) {
-    sizes.push_back(lhs->dim(axis));
-    products *= sizes.back();
-  }
-  for (int64_t i = 0; i < products; ++i) {
-    std::vector<int64_t> summed = multi_index(i, sizes);
-    for (size_t k = 0; k < summed.size(); ++k) {
-      left[static_cast<size_t>(lhs_sum[k])] = summed[k];
-      right[static_cast<size_t>(rhs_sum[k])] = summed[k];
-    }
-    elements.push_back({arguments[0], linear_index(left, lhs->dims())});
-    elements.push_back({arguments[1], linear_index(right, rhs->dims())});
-  }
 }
 
 // The start value, then the elements in row-major order of the reduced dimensions.
@@ -264,26 +206,26 @@ uint32_t ElementTerms::combined(const Element& wanted, Key key) {
     if (signature.steps && key.what == rules_.functions().of(*signature.steps, node.type)) {
       return chain(key.what, refs);
     }
-    if (is_float_dot(signature)) return float_dot(*signature.instruction, std::move(key));
-    if (!is_integer_dot(signature)) return intern(std::move(key));
-    const Instruction& dot = *signature.instruction;
-    std::vector<Ref> products;
-    for (size_t i = 0; i < refs.size(); i += 2) {
-      for (size_t side = 0; side < 2; ++side) {
-        const ElementType own = dot.operand(side)->shape()->element_type();
-        Ref& factor = refs[i + side];
-        if (own != node.type) {
-          factor = normal(rules_.functions().of(Opcode::kConvert, own, node.type), {factor});
-        }
-      }
-      products.push_back(normal(rules_.functions().exact_fold(Opcode::kMultiply, node.type),
-                                {refs[i], refs[i + 1]}));
+    if (!signature.instruction) return intern(std::move(key));
+    switch (signature.instruction->opcode()) {
+      case Opcode::kConvolution:
+      case Opcode::kDot:
+        return sum_of_products(*signature.instruction, std::move(key));
+      case Opcode::kDynamicSlice:
+      case Opcode::kGather:
+        return picked(wanted, *signature.instruction, key);
+      default:
+        return intern(std::move(key));
     }
-    return static_cast<uint32_t>(
-        normal(rules_.functions().exact_fold(Opcode::kAdd, node.type), std::move(products)));
   }
-  if (!signature.folds) return static_cast<uint32_t>(normal(node.signature, std::move(refs)));
-  return chain(rules_.functions().of(*signature.folds, node.type), refs);
+  return applied(node, std::move(refs));
+}
+
+// A function that works element by element.
+uint32_t ElementTerms::applied(const Node& node, std::vector<Ref> refs) {
+  const Signature& signature = terms_.signature(node.signature);
+  if (signature.folds) return chain(rules_.functions().of(*signature.folds, node.type), refs);
+  return static_cast<uint32_t>(rules_.normal(node.signature, std::move(refs), *this));
 }
 
 // From the first on, as instructions one after the other.
@@ -291,49 +233,6 @@ uint32_t ElementTerms::chain(uint32_t step, std::span<const Ref> terms) {
   Ref value = terms[0];
   for (Ref term : terms.subspan(1)) value = rules_.normal(step, {value, term}, *this);
   return static_cast<uint32_t>(value);
-}
-
-// Products are added up in f32 whatever narrower types they are of, and rounded once. In each the
-// factors may be exchanged, and their signs be one. A single product is not added to anything.
-uint32_t ElementTerms::float_dot(const Instruction& dot, Key key) {
-  const ElementType result = dot.shape()->element_type();
-  const bool is_wide = result == ElementType::F64;
-  const ElementType type = is_wide ? ElementType::F64 : ElementType::F32;
-  Functions& functions = rules_.functions();
-  auto normal = [&](uint32_t function, std::vector<Ref> arguments) {
-    return rules_.normal(function, std::move(arguments), *this);
-  };
-  std::vector<Ref> factors;
-  for (size_t i = 0; i < key.arguments.size(); ++i) {
-    const ElementType own = dot.operand(i % 2)->shape()->element_type();
-    Ref factor = key.arguments[i];
-    if (own != type) factor = normal(functions.of(Opcode::kConvert, own, type), {factor});
-    factors.push_back(factor);
-  }
-  const uint32_t negate = functions.of(Opcode::kNegate, type);
-  for (size_t i = 0; i + 1 < factors.size(); i += 2) {
-    bool is_negative = false;
-    for (size_t side = 0; side < 2; ++side) {
-      if (function(factors[i + side]) != negate) continue;
-      factors[i + side] = arguments(factors[i + side])[0];
-      is_negative = !is_negative;
-    }
-    if (factors[i + 1] < factors[i]) std::swap(factors[i], factors[i + 1]);
-    if (is_negative) factors[i] = normal(negate, {factors[i]});
-  }
-  Ref sum;
-  if (factors.empty()) {
-    sum = constant(type, float_constant(type, 0).span());
-  } else if (factors.size() == 2) {
-    sum = normal(functions.of(Opcode::kMultiply, type), std::move(factors));
-  } else {
-    std::string name = fmt::format("element dot {}", to_string(type));
-    for (std::string_view word : dot.get(attr::operand_precision)) name += fmt::format(" {}", word);
-    name += fmt::format(" {}", dot.get(attr::algorithm));
-    sum = make(terms_.signature(std::move(name)), factors);
-  }
-  if (result == type) return static_cast<uint32_t>(sum);
-  return static_cast<uint32_t>(normal(functions.of(Opcode::kConvert, type, result), {sum}));
 }
 
 // The branch that a test chooses: where it is a number that is none of them, the last one.

@@ -50,10 +50,27 @@ class ElementTerms : private TermStore {
                  Key& key);
   void reduce_parts(const Element& wanted, const Instruction& reduce,
                     std::vector<Element>& elements, Key& key);
+  // What is there only where the parts are known; false where it isn't.
+  bool window_parts(const Element& wanted, const Instruction& reduce,
+                    std::vector<Element>& elements, Key& key);
+  bool convolution_parts(const Element& wanted, const Instruction& convolution,
+                         std::vector<Element>& elements, Key& key);
+  // The indices at which a slice or gather starts.
+  bool pick_parts(const Element& wanted, const Instruction& instruction,
+                  std::vector<Element>& elements, Key& key);
+  // The term of an element that is chosen by indices that are terms.
+  uint32_t picked(const Element& wanted, const Instruction& instruction, const Key& starts);
+  std::optional<uint32_t> pick(Handle tensor, std::span<const int64_t> dims,
+                               const std::vector<Ref>& index);
+  std::optional<std::vector<Ref>> starts_of(Handle slice, const Instruction& instruction);
+  Ref start(Ref given, ElementType type, int64_t limit);
+  Ref number(int64_t value);
   // The term in normal form of what an element is put together by.
   uint32_t combined(const Element& wanted, Key key);
   uint32_t chain(uint32_t step, std::span<const Ref> terms);
-  uint32_t float_dot(const Instruction& dot, Key key);
+  uint32_t applied(const Node& node, std::vector<Ref> refs);
+  uint32_t sum_of_products(const Instruction& instruction, Key key);
+  uint32_t float_sum(const Instruction& instruction, Key key);
   uint32_t chosen(const Node& node, std::vector<Ref> refs);
   uint32_t intern(Key key);
 
@@ -72,8 +89,10 @@ class ElementTerms : private TermStore {
   std::vector<const Key*> keys_;    // by number
   std::vector<uint32_t> literals_;  // by element type: what literals of it are
   const uint32_t whole_;            // what elements of terms that are not taken apart are
+  const uint32_t tensor_;           // all elements, of which indices choose one
   size_t argument_count_ = 0;
   int64_t case_steps_ = 0;  // that equal_by_cases() took so far
+  int pick_depth_ = 0, picks_ = 0;
 };
 
 }  // namespace minihlo::prove

@@ -37,6 +37,7 @@ constexpr Row kRows[] = {
     {Opcode::kNegate, kFloats, &Identities::negation},
     {Opcode::kPower, kFloats | kIntegers, &Identities::power},
     {Opcode::kReal, kComplexes, &Identities::part},
+    {Opcode::kReducePrecision, kFloats, &Identities::full_precision},
     {Opcode::kRsqrt, kFloats, &Identities::by_reciprocal},
     {Opcode::kRemainder, kIntegers, &Identities::remainder},
     {Opcode::kSelect, ~0u, &Identities::selection},
@@ -218,10 +219,52 @@ std::optional<Ref> Identities::comparison(const Application& at) {
                  {apply(exclusive, {a, truth(true)}), b});
   }
   if (find(at.what.attributes, attr::comparison_type).has_value()) return std::nullopt;
+  if (is_integer(type) && is_equality) {
+    if (std::optional<Ref> sides = balanced(at)) return sides;
+  }
+  // -a < -b where b < a, and -a = -b where a = b.
+  if ((set_of(type) & kFloats) != 0) {
+    const std::optional<Ref> left = negated(a), right = negated(b);
+    const uint32_t negate = functions_.of(Opcode::kNegate, type);
+    if ((left && (right || store_.literal(b, type))) || (right && store_.literal(a, type))) {
+      use("signs");
+      const Ref from = left ? *left : apply(negate, {a}), to = right ? *right : apply(negate, {b});
+      return apply(at.function, {to, from});
+    }
+  }
   std::optional<Unconverted> inner = unconverted(at.arguments, type);
   if (!inner || inner->type == ElementType::PRED) return std::nullopt;
   use("conversions");
   return apply(functions_.compare(direction, false, inner->type), std::move(inner->arguments));
+}
+
+// Integers are equal if their difference is 0: of what that leaves, one stands on each side.
+std::optional<Ref> Identities::balanced(const Application& at) {
+  const ElementType type = at.operand_type();
+  const uint32_t add = functions_.exact_fold(Opcode::kAdd, type);
+  const uint32_t multiply = functions_.exact_fold(Opcode::kMultiply, type);
+  if (!is(at.arguments[0], add) && !is(at.arguments[1], add)) return std::nullopt;
+  const Ref minus_one = integer(type, ~uint64_t{0});
+  const auto negative = [&](Ref term) { return apply(multiply, {term, minus_one}); };
+  const Ref apart = apply(add, {at.arguments[0], negative(at.arguments[1])});
+  if (std::optional<uint64_t> value = integer(apart, type)) {
+    use("linear-form");
+    return truth(*value == 0);
+  }
+  std::vector<Ref> sides = {apart, integer(type, 0)};
+  if (is(apart, add)) {
+    sides = store_.arguments(apart);
+    if (sides.size() != 2) return std::nullopt;
+    // The negative one, or else the second, goes to the other side.
+    if (as_multiple(type, sides[0]).factor == all_ones(type)) std::swap(sides[0], sides[1]);
+    sides[1] = negative(sides[1]);
+  }
+  std::ranges::sort(sides);
+  std::vector<Ref> before = at.arguments;
+  std::ranges::sort(before);
+  if (sides == before || is(sides[0], add) || is(sides[1], add)) return std::nullopt;
+  use("linear-form");
+  return apply(at.function, std::move(sides));
 }
 
 std::optional<Ref> Identities::selection(const Application& at) {

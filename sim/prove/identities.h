@@ -39,6 +39,7 @@ class Identities : public TermBuilder {
   std::optional<Ref> float_quotient(const Application& at);
   std::optional<Ref> by_reciprocal(const Application& at);
   std::optional<Ref> power(const Application& at);
+  std::optional<Ref> full_precision(const Application& at);
   std::optional<Ref> shift(const Application& at);
   std::optional<Ref> quotient(const Application& at);
   std::optional<Ref> remainder(const Application& at);
@@ -73,6 +74,7 @@ class Identities : public TermBuilder {
     std::vector<Ref> arguments;
   };
   std::optional<Unconverted> unconverted(std::span<const Ref> arguments, ElementType type);
+  std::optional<Ref> balanced(const Application& at);
   std::optional<Ref> converted_sign(const Application& at);
   std::optional<Ref> narrowed_integer(const Application& at);
   static std::optional<double> together(std::span<const double> constants, bool is_sum);

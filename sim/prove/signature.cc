@@ -53,7 +53,9 @@ tl::expected<uint32_t, Stop> TermDomain::signature(const Instruction& instructio
   }
   Signature made;
   made.key = std::move(key);
-  if (instruction.opcode() == Opcode::kReduce && instruction.operand_count() == 2) {
+  const bool is_reduction =
+      instruction.opcode() == Opcode::kReduce || instruction.opcode() == Opcode::kReduceWindow;
+  if (is_reduction && instruction.operand_count() == 2) {
     const Computation& reducer = *instruction.get(attr::to_apply);
     const ElementType type = instruction.shape()->element_type();
     made.folds = exact_reducer(reducer, type);
