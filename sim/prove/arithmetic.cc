@@ -147,7 +147,7 @@ std::optional<Ref> Identities::power(const Application& at) {
 // Where rounding does not count: x / y is x · (1 / y), rsqrt x is 1 / sqrt x, logistic x is
 // 1 / (1 + exp -x).
 std::optional<Ref> Identities::by_reciprocal(const Application& at) {
-  if (counts_rounding()) return std::nullopt;
+  if (keeps_formulas()) return std::nullopt;
   const ElementType type = at.operand_type();
   const uint32_t divide = functions_.of(Opcode::kDivide, type);
   const Ref one = store_.constant(type, float_constant(type, 1).span());

@@ -47,8 +47,9 @@ class ElementTerms::Cases {
   // The arguments that are terms.
   std::span<const uint32_t> arguments(uint32_t term) const {
     const Key& own = key(term);
-    if (own.what == terms_.whole_ || own.what == terms_.tensor_ || is_literal(own)) return {};
-    return own.arguments;
+    const bool is_leaf = own.what == terms_.whole_ || own.what == terms_.tensor_ ||
+                         own.what == terms_.part_ || is_literal(own);
+    return is_leaf ? std::span<const uint32_t>() : own.arguments;
   }
   bool is_literal(const Key& own) const {
     return std::ranges::find(terms_.literals_, own.what) != terms_.literals_.end();
@@ -62,7 +63,7 @@ class ElementTerms::Cases {
       const Handle tensor{own.arguments[0], static_cast<int32_t>(own.arguments[1])};
       return terms_.terms_.node(tensor).type == ElementType::PRED;
     }
-    if (own.what == terms_.tensor_ || is_literal(own)) return false;
+    if (is_literal(own)) return false;
     const Signature& signature = what(term);
     return signature.opcode && signature.result_type == ElementType::PRED &&
            signature.kind == Signature::Kind::kPointwise && *signature.opcode != Opcode::kSelect;

@@ -17,6 +17,8 @@ namespace {
 
 // A sum of more elements than this stays one term.
 constexpr int64_t kMaxSum = int64_t{1} << 16;
+// What is made of more elements than this is not compared by them.
+constexpr int64_t kMaxWhole = int64_t{1} << 14;
 
 int64_t size_along(const Shape* shape, std::span<const int64_t> dims) {
   int64_t size = 1;
@@ -40,7 +42,9 @@ ElementTerms::ElementTerms(Terms& terms, Rules& rules)
     : terms_(terms),
       rules_(rules),
       whole_(terms.signature("element of")),
-      tensor_(terms.signature("tensor")) {
+      tensor_(terms.signature("tensor")),
+      row_(terms.signature("row")),
+      part_(terms.signature("part")) {
   literals_.reserve(kElementTypeCount);
   for (const ElementTypeInfo& type : kElementTypes) {
     literals_.push_back(terms_.signature(fmt::format("element literal {}", type.text)));
@@ -136,10 +140,51 @@ void ElementTerms::parts(const Element& wanted, std::vector<Element>& elements, 
       return;
     }
     if (instruction && pick_parts(wanted, *instruction, elements, key)) return;
+    if (whole_parts(wanted, elements, key)) return;
   }
   key.what = whole_;
   key.arguments = {wanted.tensor.node, static_cast<uint32_t>(wanted.tensor.device)};
   index_words();
+}
+
+// All elements of all arguments, where they are not many: what is made of equal elements is equal.
+bool ElementTerms::whole_parts(const Element& wanted, std::vector<Element>& elements, Key& key) {
+  if (const auto made = made_.find(wanted.tensor); made != made_.end()) {
+    key = part_of(made->second, wanted);
+    return true;
+  }
+  int64_t count = 0;
+  const std::vector<Handle> arguments = terms_.arguments(wanted.tensor);
+  for (Handle argument : arguments) {
+    count += terms_.node(argument).count;
+    if (count > kMaxWhole) return false;
+  }
+  if (count == 0) return false;
+  for (Handle argument : arguments) {
+    for (int64_t i = 0; i < terms_.node(argument).count; ++i) elements.push_back({argument, i});
+  }
+  key.what = part_;
+  return true;
+}
+
+ElementTerms::Key ElementTerms::part_of(uint32_t made, const Element& wanted) const {
+  return {part_,
+          {made, static_cast<uint32_t>(terms_.node(wanted.tensor).number),
+           static_cast<uint32_t>(wanted.index), static_cast<uint32_t>(wanted.index >> 32)}};
+}
+
+// An element of what is made of rows of elements.
+uint32_t ElementTerms::part(const Element& wanted, const Key& all) {
+  Key made{terms_.node(wanted.tensor).signature, {}};
+  auto next = all.arguments.begin();
+  for (Handle argument : terms_.arguments(wanted.tensor)) {
+    const auto end = next + terms_.node(argument).count;
+    made.arguments.push_back(intern({row_, {next, end}}));
+    next = end;
+  }
+  const uint32_t number = intern(std::move(made));
+  made_.emplace(wanted.tensor, number);
+  return intern(part_of(number, wanted));
 }
 
 // The start value, then the elements in row-major order of the reduced dimensions.
@@ -192,6 +237,9 @@ void ElementTerms::reduce_parts(const Element& wanted, const Instruction& reduce
 uint32_t ElementTerms::combined(const Element& wanted, Key key) {
   const Node& node = terms_.node(wanted.tensor);
   if (node.kind != NodeKind::kApply || key.what == whole_) return intern(std::move(key));
+  if (key.what == part_) {
+    return made_.contains(wanted.tensor) ? intern(std::move(key)) : part(wanted, key);
+  }
   const Signature& signature = terms_.signature(node.signature);
   std::vector<Ref> refs(key.arguments.begin(), key.arguments.end());
   if (signature.kind == Signature::Kind::kChoice) return chosen(node, std::move(refs));

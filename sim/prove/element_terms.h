@@ -41,6 +41,9 @@ class ElementTerms : private TermStore {
   struct KeyHash {
     size_t operator()(const Key& key) const;
   };
+  struct HandleHash {
+    size_t operator()(Handle handle) const { return mix(0, handle); }
+  };
 
   class Cases;
 
@@ -55,6 +58,9 @@ class ElementTerms : private TermStore {
                     std::vector<Element>& elements, Key& key);
   bool convolution_parts(const Element& wanted, const Instruction& convolution,
                          std::vector<Element>& elements, Key& key);
+  bool whole_parts(const Element& wanted, std::vector<Element>& elements, Key& key);
+  Key part_of(uint32_t made, const Element& wanted) const;
+  uint32_t part(const Element& wanted, const Key& all);
   // The indices at which a slice or gather starts.
   bool pick_parts(const Element& wanted, const Instruction& instruction,
                   std::vector<Element>& elements, Key& key);
@@ -90,6 +96,9 @@ class ElementTerms : private TermStore {
   std::vector<uint32_t> literals_;  // by element type: what literals of it are
   const uint32_t whole_;            // what elements of terms that are not taken apart are
   const uint32_t tensor_;           // all elements, of which indices choose one
+  const uint32_t row_;              // the elements of an argument
+  const uint32_t part_;             // one element of what is made of such
+  std::unordered_map<Handle, uint32_t, HandleHash> made_;  // what terms are that are made of such
   size_t argument_count_ = 0;
   int64_t case_steps_ = 0;  // that equal_by_cases() took so far
   int pick_depth_ = 0, picks_ = 0;

@@ -159,8 +159,11 @@ class Equivalence {
   // terms in any order. Terms of their own, for rules that make others equal.
   bool equal_but_for_rounding() {
     if (options_.bits || !before_terms_ || !(may_round(before_) || may_round(after_))) return false;
+    return equal_with({sees_nan_bits_, false, true}) || equal_with({sees_nan_bits_, false, false});
+  }
+  bool equal_with(const Precision& precision) {
     Terms terms;
-    Rules rules(terms, {sees_nan_bits_, false});
+    Rules rules(terms, precision);
     WalkLimits limits{options_.max_steps, options_.deadline};
     for (LoopMode mode : {LoopMode::kTerms, LoopMode::kTermsByUse, LoopMode::kWalked}) {
       rules.clear();

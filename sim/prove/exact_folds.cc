@@ -156,6 +156,7 @@ std::optional<double> Identities::together(std::span<const double> constants, bo
 // c (x + y) is cx + cy.
 std::optional<Ref> Identities::distributed(ElementType type, std::vector<Ref> factors) {
   constexpr size_t kMaxTerms = 32;
+  if (keeps_formulas()) return std::nullopt;
   const uint32_t sum = functions_.exact_fold(Opcode::kAdd, type);
   const auto one = std::ranges::find_if(factors, [&](Ref factor) { return is(factor, sum); });
   if (one == factors.end() || rewritten_ > kMaxRewritten) return std::nullopt;

@@ -91,6 +91,7 @@ class Identities : public TermBuilder {
 
   void use(std::string_view rule) { rules_.used_.insert(rule); }
   bool counts_rounding() const { return rules_.precision_.rounding; }
+  bool keeps_formulas() const { return rules_.precision_.formulas; }
   bool keeps_nan_bits() const { return rules_.precision_.nan_bits; }
   /// Whether a term is an opcode applied to what has this type.
   bool is(Ref term, Opcode opcode) const;

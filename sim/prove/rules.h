@@ -30,6 +30,7 @@ using RuleNames = std::set<std::string_view>;
 struct Precision {
   bool nan_bits = false;  // NaN of different bits are not
   bool rounding = true;   // sums and products of floats in another order are not
+  bool formulas = true;   // nor are they if they are distributed or by way of a reciprocal
 };
 
 /// Makes terms. A Ref is a term's number: equal numbers are equal terms.
