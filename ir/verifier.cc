@@ -11,10 +11,11 @@ Verification::Verification(const Module& module, const VerifyOptions& options,
       diagnostics_(diagnostics),
       strict_(options.strict),
       unsound_(module.computations().size()) {
-  // XLA takes a header of no replicas; as where nothing is said, one is meant.
+  // XLA takes a header of no replicas. What it holds is checked as where nothing is said.
   auto count = [&](int64_t given, int64_t written, std::string_view attribute) {
     if (given != 0 || written != 0) return given != 0 ? given : written;
-    header_warning("mesh", attribute, "{}=0 counts as 1", attribute);
+    header_warning("mesh", attribute, "{}=0 leaves no devices; the module is checked for 1",
+                   attribute);
     return int64_t{1};
   };
   auto mesh = make_mesh(count(options.replicas, module.replica_count(), "replica_count"),
