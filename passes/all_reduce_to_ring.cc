@@ -3,7 +3,8 @@
 // The array is cut into one chunk a member. Chunks start one after the other at the first member of
 // the group and collect what each has of them, are complete at the last, and go on from there to
 // all others: 3 members - 3 permutes of a chunk between neighbours instead of an all-reduce. Sums
-// are taken in the order of the group, as the all-reduce takes them, so all bits stay.
+// are taken in the order of the group, as the all-reduce takes them, so all bits stay; those of
+// more than two bf16 or narrower floats go round in f32, and are rounded at the end.
 //
 // order=ring is the usual ring: first each chunk goes round to its own member and collects what the
 // others have of it, then the sums go round once more, to all: 2 (members - 1) permutes. Each chunk
@@ -70,7 +71,11 @@ class AllReduces : public Decomposition {
     }
     std::vector<Instruction*> reduced;
     for (size_t i = 0; i < results.size(); ++i) {
-      reduced.push_back(ring_all_reduce(emit, *ring, reduce.operand(i), combines[i], how_));
+      const ElementType type = results[i]->element_type();
+      const ElementType wide = ring_sum_type(*reduce.get(attr::to_apply), type, *ring, how_);
+      Instruction* array = as_type(emit, reduce.operand(i), wide);
+      Instruction* sum = ring_all_reduce(emit, *ring, array, combines[i], how_);
+      reduced.push_back(as_type(emit, sum, type));
     }
     return reduced;
   }

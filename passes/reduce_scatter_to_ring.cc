@@ -62,8 +62,11 @@ class ReduceScatters : public Decomposition {
     }
     std::vector<Instruction*> scattered;
     for (size_t i = 0; i < results.size(); ++i) {
-      scattered.push_back(
-          ring_reduce_scatter(emit, *ring, scatter.operand(i), *axis, combines[i], how_));
+      const ElementType type = results[i]->element_type();
+      const ElementType wide = ring_sum_type(*scatter.get(attr::to_apply), type, *ring, how_);
+      Instruction* array = as_type(emit, scatter.operand(i), wide);
+      Instruction* sum = ring_reduce_scatter(emit, *ring, array, *axis, combines[i], how_);
+      scattered.push_back(as_type(emit, sum, type));
     }
     return scattered;
   }

@@ -25,4 +25,13 @@ constexpr bool is_exact_reduction(Opcode opcode, ElementType type) {
   }
 }
 
+/// The type in which a collective adds and multiplies up the elements of its members, to round what
+/// comes out once: narrow floats but f16 in f32, as XLA's CPU backend does. Of two members that is
+/// what the opcode gives in `type` itself.
+constexpr ElementType accumulator_type(Opcode opcode, ElementType type) {
+  const bool rounds = opcode == Opcode::kAdd || opcode == Opcode::kMultiply;
+  const bool is_narrow = is_float(type) && info(type).bits <= 16 && type != ElementType::F16;
+  return rounds && is_narrow ? ElementType::F32 : type;
+}
+
 }  // namespace minihlo

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "ir/semantics/reducers.h"
 #include "passes/computations.h"
 
 namespace minihlo {
@@ -132,6 +133,16 @@ tl::expected<Combine, std::string> combine_by(Computation& reducer, ElementType 
                       make_attribute(attr::to_apply, &reducer)},
                      own->shape());
   };
+}
+
+ElementType ring_sum_type(const Computation& reducer, ElementType type, const Ring& ring,
+                          const RingSum& how) {
+  const std::optional<Opcode> opcode = reducer_opcode(reducer);
+  return how.in_group_order && ring.size() > 2 && opcode ? accumulator_type(*opcode, type) : type;
+}
+
+Instruction* as_type(Emitter& emit, Instruction* array, ElementType type) {
+  return array->shape()->element_type() == type ? array : emit.convert(array, type);
 }
 
 Instruction* ring_all_gather(Emitter& emit, const Ring& ring, Instruction* shard, int64_t axis,

@@ -25,6 +25,13 @@ Instruction* ring_all_gather(Emitter& emit, const Ring& ring, Instruction* shard
 tl::expected<Combine, std::string> combine_by(Computation& reducer, ElementType type,
                                               bool in_group_order);
 
+/// The type in which sums of elements of `type` go round: in the order of the group that in which
+/// collectives take them, so that bits stay.
+ElementType ring_sum_type(const Computation& reducer, ElementType type, const Ring& ring,
+                          const RingSum& how);
+/// An array as one of another type, or as it is.
+Instruction* as_type(Emitter& emit, Instruction* array, ElementType type);
+
 /// The device's chunk along an axis, whose extent the members divide, of what all members have.
 /// Requires an array with elements.
 Instruction* ring_reduce_scatter(Emitter& emit, const Ring& ring, Instruction* array, int64_t axis,

@@ -274,6 +274,48 @@ tl::expected<std::optional<PointFunction>, Stop> TermDomain::reducer_step(
   return point_function(root);
 }
 
+tl::expected<Handle, Stop> TermDomain::members_reduced(const Instruction& instruction,
+                                                       const PointFunction& function,
+                                                       std::span<const Handle> members,
+                                                       const Shape* shape) {
+  const ElementType type = shape->element_type();
+  const Computation& computation = *instruction.get(attr::to_apply);
+  if (members.size() == 1) return members[0];
+  const auto apply = [&](const PointFunction& one, std::span<const Handle> arguments) {
+    return apply_pointwise(terms_, rules_, one, arguments, shape->element_count());
+  };
+  const ScalarProgram* program = evaluator_.program(computation);
+  const std::optional<Opcode> opcode = program ? program->single_opcode() : std::nullopt;
+  const bool has_type = program && program->result_types() == std::vector{type} &&
+                        program->parameter_types() == std::vector{type, type};
+  if (members.size() > 2 && opcode && has_type && accumulator_type(*opcode, type) != type) {
+    if (exact_reducer(computation, type)) {
+      rules_.relax("excess-precision");
+      return apply(function, members);
+    }
+    const ElementType wide = accumulator_type(*opcode, type);
+    Functions& functions = rules_.functions();
+    const PointFunction widen{functions.of(Opcode::kConvert, type, wide), wide};
+    const PointFunction combine{functions.of(*opcode, wide), wide};
+    const PointFunction narrow{functions.of(Opcode::kConvert, wide, type), type};
+    Handle sum = apply(widen, members.first(1));
+    for (size_t i = 1; i < members.size(); ++i) {
+      const Handle both[] = {sum, apply(widen, members.subspan(i, 1))};
+      sum = apply(combine, both);
+    }
+    return apply(narrow, std::span(&sum, 1));
+  }
+  auto step = reducer_step(instruction, type);
+  if (!step) return tl::unexpected(std::move(step.error()));
+  if (!*step) return apply(function, members);
+  Handle sum = members[0];
+  for (size_t i = 1; i < members.size(); ++i) {
+    const Handle both[] = {sum, members[i]};
+    sum = apply(**step, both);
+  }
+  return sum;
+}
+
 TermDomain::Leaves TermDomain::reduced_between(const Instruction& instruction,
                                                std::span<const Array> operands,
                                                const Gathering& gathering) {
@@ -302,17 +344,10 @@ TermDomain::Leaves TermDomain::reduced_between(const Instruction& instruction,
         int position = gathering.position_of[static_cast<size_t>(member)];
         arguments.push_back(operands[leaf][static_cast<size_t>(position)]);
       }
-      auto step = reducer_step(instruction, operand_shape->element_type());
-      if (!step) return tl::unexpected(std::move(step.error()));
-      Handle sum = arguments[0];
-      if (*step) {
-        for (size_t i = 1; i < arguments.size(); ++i) {
-          const Handle both[] = {sum, arguments[i]};
-          sum = apply_pointwise(terms_, rules_, **step, both, operand_shape->element_count());
-        }
-      } else if (arguments.size() > 1) {
-        sum = apply_pointwise(terms_, rules_, *function, arguments, operand_shape->element_count());
-      }
+      tl::expected<Handle, Stop> reduced =
+          members_reduced(instruction, *function, arguments, operand_shape);
+      if (!reduced) return tl::unexpected(std::move(reduced.error()));
+      const Handle sum = *reduced;
       for (size_t rank = 0; rank < members.size(); ++rank) {
         auto position =
             static_cast<size_t>(gathering.position_of[static_cast<size_t>(members[rank])]);

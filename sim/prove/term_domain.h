@@ -108,6 +108,10 @@ class TermDomain {
   /// What takes in one member after the other, where that is one elementwise opcode.
   tl::expected<std::optional<PointFunction>, Stop> reducer_step(const Instruction& instruction,
                                                                 ElementType type);
+  /// What the members of a group bring, reduced in their order; `function` is reducer()'s.
+  tl::expected<Handle, Stop> members_reduced(const Instruction& instruction,
+                                             const PointFunction& function,
+                                             std::span<const Handle> members, const Shape* shape);
 
   // exact_sums.cc
   /// The opcode by which a reducer takes in elements of a type in any order, if that is all it

@@ -6,6 +6,7 @@
 
 #include "ir/semantics/collective_forms.h"
 #include "ir/semantics/groups.h"
+#include "ir/semantics/reducers.h"
 #include "sim/run/distinct.h"
 #include "sim/run/domain.h"
 #include "sim/run/in_place_permute.h"
@@ -294,14 +295,42 @@ class CollectiveRun {
     return {};
   }
 
+  // What takes in one member after the other, on blocks of elements.
+  struct Reducer {
+    const ScalarProgram* program;  // on the elements' own type
+    // Where sums are of a wider type, the opcode on that, there and back again.
+    std::optional<ElementwiseOp> combine, widen, narrow;
+  };
+
+  static tl::expected<Reducer, Stop> make_reducer(ScalarPrograms& programs,
+                                                  const Computation& computation,
+                                                  ElementType type) {
+    auto program = programs.of(computation, {type, type}, {type});
+    if (!program) return tl::unexpected(std::move(program.error()));
+    Reducer reducer{*program, {}, {}, {}};
+    const std::optional<Opcode> opcode = reducer.program->single_opcode();
+    if (!opcode || accumulator_type(*opcode, type) == type) return reducer;
+    const ElementType wide = accumulator_type(*opcode, type);
+    const ElementType narrows[] = {type}, wides[] = {wide, wide};
+    auto combine = elementwise_op(ElementwiseSignature{*opcode, wides, wide, {}});
+    auto widen = elementwise_op(ElementwiseSignature{Opcode::kConvert, narrows, wide, {}});
+    auto narrow =
+        elementwise_op(ElementwiseSignature{Opcode::kConvert, std::span(wides).first(1), type, {}});
+    if (combine && widen && narrow) {
+      reducer.combine = *std::move(combine);
+      reducer.widen = *std::move(widen);
+      reducer.narrow = *std::move(narrow);
+    }
+    return reducer;
+  }
+
   KernelResult reduce_groups() {
-    std::vector<const ScalarProgram*> programs;
+    reducers_.reserve(shapes_.size());
     for (const Shape* shape : shapes_) {
-      const ElementType type = shape->element_type();
-      auto program =
-          call_.context.programs.of(*instruction_.get(attr::to_apply), {type, type}, {type});
-      if (!program) return tl::unexpected(std::move(program.error()));
-      programs.push_back(*program);
+      auto reducer = make_reducer(call_.context.programs, *instruction_.get(attr::to_apply),
+                                  shape->element_type());
+      if (!reducer) return tl::unexpected(std::move(reducer.error()));
+      reducers_.push_back(*std::move(reducer));
     }
     return for_each_group([&](std::span<const int64_t> group) {
       size_t number = distinct_.insert(operands_of(group));
@@ -312,7 +341,7 @@ class CollectiveRun {
         for (size_t i = 0; i < shapes_.size(); ++i) {
           for (size_t part = 0; part < parts; ++part) {
             KernelResult done =
-                reduced(i, group, static_cast<int64_t>(part), *programs[i], made[i * parts + part]);
+                reduced(i, group, static_cast<int64_t>(part), reducers_[i], made[i * parts + part]);
             if (!done) return done;
           }
         }
@@ -329,7 +358,7 @@ class CollectiveRun {
   // Reduces the members' operand `i`, of a reduce-scatter only chunk `part`: runs of elements that
   // lie together in the operand go through the reducer in rank order.
   KernelResult reduced(size_t i, std::span<const int64_t> group, int64_t part,
-                       const ScalarProgram& program, Buffer& result) {
+                       const Reducer& reducer, Buffer& result) {
     const Shape* from = operand_shape(i);
     int64_t run = shapes_[i]->element_count(), period = 0, start = 0;
     if (instruction_.opcode() == Opcode::kReduceScatter) {
@@ -358,12 +387,12 @@ class CollectiveRun {
     // Element k of the result is element place(k) of the operand.
     call_.add(
         shapes_[i]->element_count(), bytes * static_cast<int64_t>(members.size() + 1),
-        [=, &program, members = std::move(members), keep = result](int64_t begin, int64_t end) {
+        [=, &reducer, members = std::move(members), keep = result](int64_t begin, int64_t end) {
           while (begin < end) {
             int64_t row = begin / run;
             int64_t size = std::min({end, (row + 1) * run, begin + kBlock}) - begin;
             int64_t place = row * period + start + begin % run;
-            reduce_run(members, program, place, size, bytes, to + begin * bytes);
+            reduce_run(members, reducer, place, size, bytes, to + begin * bytes);
             begin += size;
           }
         });
@@ -372,18 +401,38 @@ class CollectiveRun {
 
   static constexpr int64_t kBlock = 4096;  // the accumulator stays in the cache
 
-  static void reduce_run(const std::vector<Buffer>& members, const ScalarProgram& program,
-                         int64_t place, int64_t size, int64_t bytes, std::byte* to) {
+  static void reduce_run(const std::vector<Buffer>& members, const Reducer& reducer, int64_t place,
+                         int64_t size, int64_t bytes, std::byte* to) {
     auto at = [&](const Buffer& member) {
       return member.data() + (member.is_splat() ? 0 : place * bytes);
     };
+    auto step = [](const Buffer& member) -> int64_t { return member.is_splat() ? 0 : 1; };
+    if (reducer.combine && members.size() > 2) {
+      alignas(64) float sums[kBlock], values[kBlock];
+      auto* sum = reinterpret_cast<std::byte*>(sums);
+      auto* value = reinterpret_cast<std::byte*>(values);
+      for (const Buffer& member : members) {
+        const std::byte* from[] = {at(member)};
+        const int64_t from_steps[] = {step(member)};
+        const bool is_first = &member == &members[0];
+        (*reducer.widen)(size, from, from_steps, is_first ? sum : value);
+        if (is_first) continue;
+        const std::byte* both[] = {sum, value};
+        const int64_t both_steps[] = {1, 1};
+        (*reducer.combine)(size, both, both_steps, sum);
+      }
+      const std::byte* from[] = {sum};
+      const int64_t from_steps[] = {1};
+      (*reducer.narrow)(size, from, from_steps, to);
+      return;
+    }
     StridedCopy first;
-    first.axes = {{size, 1, members[0].is_splat() ? 0 : 1}};
+    first.axes = {{size, 1, step(members[0])}};
     copy_strided(first, at(members[0]), to, bytes);
     for (size_t k = 1; k < members.size(); ++k) {
       const std::byte* parameters[] = {to, at(members[k])};
-      const int64_t steps[] = {1, members[k].is_splat() ? 0 : 1};
-      program.run(size, parameters, steps, &to);
+      const int64_t steps[] = {1, step(members[k])};
+      reducer.program->run(size, parameters, steps, &to);
     }
   }
 
@@ -395,6 +444,7 @@ class CollectiveRun {
   std::vector<const Shape*> shapes_;
   std::vector<std::vector<Buffer>> results_;  // by output, then position
   std::vector<std::pair<int64_t, Buffer>> zeros_;
+  std::vector<Reducer> reducers_;  // by output
   DistinctTuples distinct_;
   std::vector<std::vector<Buffer>> made_;  // of each distinct tuple of operands
 };

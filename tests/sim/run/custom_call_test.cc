@@ -65,6 +65,18 @@ TEST_CASE("custom-call: docs/simulator.md lists the table") {
   }
 }
 
+TEST_CASE("custom-call: one that gives no array does nothing, whatever its target") {
+  CHECK(values<float>(run(R"(x = f32[2] constant({1, 7})
+print = () custom-call(x), custom_call_target="xla_ffi_python_cpu_callback", custom_call_has_side_effect=true
+order = token[] after-all()
+more = token[] custom-call(order, x), custom_call_target="print"
+ROOT r = f32[2] add(x, x))"),
+                      0) == F32{2, 14});
+  CHECK(stop_of(R"(x = f32[2] constant({1, 7})
+ROOT r = f32[2] custom-call(x), custom_call_target="xla_ffi_python_cpu_callback")")
+            .find("what it does is not known") != std::string::npos);
+}
+
 TEST_CASE("custom-call: activations of the Neuron compiler") {
   auto of = [](std::string_view target) {
     return values<float>(run(fmt::format(R"(x = f32[4] constant({{-1.5, 0, 0.75, 20}})
