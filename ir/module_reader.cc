@@ -53,6 +53,7 @@ constexpr Foreign kForeign[] = {
     {"\xfe\xff", "text in UTF-16"},
     {"ML\xefR", kMlir},
     {"module @", kMlir},
+    {"func.func @", kMlir},
     {"module attributes", kMlir},
     {"#loc = loc(", kMlir},
     {"#loc1 = loc(", kMlir},

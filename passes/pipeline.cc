@@ -112,7 +112,7 @@ class PipelineParser {
   bool parse_option(PassCall& call) {
     std::string_view name = word(",{}= \t\r\n");
     if (name.empty()) {
-      fail("pipeline-syntax", here(1), "expected an option name=value, or '}'");
+      fail("pipeline-syntax", here(1), "expected an option name=value, or '}'; a space separates options");
       return false;
     }
     Location place = location(name);

@@ -81,6 +81,10 @@ class Equiv : public Command {
       print_error("equiv: give a second module or --passes=P, one of the two");
       return ExitCode::kInvalid;
     }
+    if (first_ == "-" && second_ == "-") {
+      print_error("equiv: standard input holds one module, not two");
+      return ExitCode::kInvalid;
+    }
     if (timeout_ > 0) {
       options_.deadline =
           std::chrono::steady_clock::now() +
@@ -164,7 +168,8 @@ class Equiv : public Command {
     int64_t partitions = count(partitions_, before.num_partitions(), after.num_partitions());
     if (replicas < 0 || partitions < 0) {
       print_error(fmt::format(
-          "equiv: the meshes differ: {} x {} and {} x {}; --replicas and --partitions give one",
+          "equiv: the meshes differ, replicas x partitions: {} x {} and {} x {}; --replicas and "
+          "--partitions give one",
           before.replica_count(), before.num_partitions(), after.replica_count(),
           after.num_partitions()));
       return false;

@@ -27,7 +27,7 @@ constexpr std::unique_ptr<Command> (*kCommands[])() = {
 
 std::string tool_help(bool whole) {
   std::string out =
-      "A self-contained mini HLO: check, print and inspect modules of XLA's IR\n"
+      "A self-contained mini HLO, the IR of XLA: passes, a simulator of many devices and a prover\n"
       "\n"
       "usage: minihlo COMMAND [arguments]\n"
       "\n"

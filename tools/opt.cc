@@ -6,6 +6,7 @@
 
 #include "ir/diagnostics.h"
 #include "ir/text/printer.h"
+#include "ir/verifier.h"
 #include "passes/pipeline.h"
 #include "sim/prove/equivalence.h"
 #include "tools/command.h"
@@ -112,6 +113,7 @@ class Opt : public Command {
     }
     std::unique_ptr<Module> module = load_module(file_);
     if (!module) return ExitCode::kInvalid;
+    warn_of_mesh(*module);
     if (verbose_)
       context_.log = [](std::string_view line) { print_stderr(std::string(line) + "\n"); };
     if (!is_known(print_after_)) return ExitCode::kInvalid;
@@ -132,6 +134,17 @@ class Opt : public Command {
   }
 
  private:
+  // Without a mesh passes leave alone what they are for.
+  void warn_of_mesh(const Module& module) const {
+    Diagnostics found;
+    verify(module, {.replicas = context_.replicas, .partitions = context_.partitions}, found);
+    for (const Diagnostic& one : found.all()) {
+      if (one.rule == "unknown-mesh") {
+        print_warning(fmt::format("opt: %{}: {}", one.instruction, one.message), one.rule, file_);
+      }
+    }
+  }
+
   static bool is_known(const std::string& name) {
     if (name.empty() || name == "all" || find_pass(name)) return true;
     std::vector<std::string_view> names = {"all"};

@@ -89,8 +89,8 @@ class Run : public Command {
                      "print, write and compare outputs of these alone: 0,3-5");
     arguments.flag("--full", full_, "print all elements of large outputs");
     arguments.option("--infeed", "FILE", infeed_,
-                     "what infeeds take: a case whose inputs[d] are the arrays for device d, one\n"
-                     "after the other; one list alone is for all devices");
+                     "what infeeds take: a case whose inputs[d] are the arrays for device d, one after "
+                     "the other; one list alone is for all devices");
     arguments.option("--outfeed", "FILE", outfeed_,
                      "write what outfeeds give, as outputs[d] of a case");
     arguments.choice("--elided", elided_, {"zero", "seed"},

@@ -55,8 +55,11 @@ tl::expected<std::vector<SourceTarget>, std::string> parse_pairs(std::string_vie
 }
 
 std::string beyond(std::string_view attribute, GroupMode mode, int64_t id, const Mesh& mesh) {
-  return fmt::format("{} names {} {}, beyond the mesh of {} replicas and {} partitions", attribute,
-                     id_noun(mode), id, mesh.replicas, mesh.partitions);
+  return fmt::format(
+      "{} names {} {}, beyond the mesh of {} replica{} and {} partition{} (--replicas and "
+      "--partitions give another)",
+      attribute, id_noun(mode), id, mesh.replicas, mesh.replicas == 1 ? "" : "s", mesh.partitions,
+      mesh.partitions == 1 ? "" : "s");
 }
 
 // What repeats the ids over the mesh: where they are replicas there is a plane for each partition,

@@ -29,7 +29,7 @@ tl::expected<std::vector<Feeds::Array>, Stop> Feeds::take(const Instruction& inf
                                                                    : kNone;
       if (taken_[at] == queue.size()) {
         return tl::unexpected(Stop::invalid(
-            fmt::format("{} on device {}: nothing more is fed to it, only {} values (--infeed)",
+            fmt::format("{} on device {}: it takes more than the {} values that it is fed (--infeed)",
                         instruction_place(infeed), device, queue.size())));
       }
       const HostTensor& tensor = queue[taken_[at]++];

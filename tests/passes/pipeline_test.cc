@@ -52,7 +52,7 @@ TEST_CASE("pipeline: errors are located and suggest") {
   CHECK(parsed("collective-permute-to-all-gather{gate always}") ==
         "39: expected '=' behind option 'gate'");
   CHECK(parsed("collective-permute-to-all-gather{=always}") ==
-        "34: expected an option name=value, or '}'");
+        "34: expected an option name=value, or '}'; a space separates options");
   CHECK(parsed("collective-permute-to-all-gather{gate=}") == "39: option 'gate' needs a value");
   CHECK(parsed("collective-permute-to-all-gather{gate=alway}") ==
         "39: option 'gate' takes one of always, fallback, convertible, not 'alway'; did you mean "
@@ -66,7 +66,7 @@ TEST_CASE("pipeline: errors are located and suggest") {
   CHECK(parsed("collective-permute-to-all-gather{nc_divisor=0}") ==
         "45: option 'nc_divisor' takes an integer from 1 on, not '0'");
   CHECK(parsed("collective-permute-to-all-gather{gate=always") ==
-        "45: expected an option name=value, or '}'");
+        "45: expected an option name=value, or '}'; a space separates options");
 }
 
 TEST_CASE("pipeline: repeats hold passes and other repeats") {

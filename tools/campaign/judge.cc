@@ -44,7 +44,8 @@ OutcomeKind kind_of(Verdict verdict) {
 std::string one_line(std::string_view text) {
   std::string line(text.substr(0, text.find_last_not_of(" \n") + 1));
   for (size_t at = line.find('\n'); at != line.npos; at = line.find('\n', at)) {
-    line.replace(at, std::min(line.find_first_not_of(" \n", at), line.size()) - at, "; ");
+    const char* between = at > 0 && line[at - 1] == ':' ? " " : "; ";
+    line.replace(at, std::min(line.find_first_not_of(" \n", at), line.size()) - at, between);
   }
   return line;
 }

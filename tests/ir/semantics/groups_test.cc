@@ -138,9 +138,11 @@ TEST_CASE("groups that do not fit the mesh") {
     return result.error();
   };
   CHECK(error({c.lists({{0, 2}})}) ==
-        "replica_groups names replica 2, beyond the mesh of 2 replicas and 2 partitions");
+        "replica_groups names replica 2, beyond the mesh of 2 replicas and 2 partitions "
+        "(--replicas and --partitions give another)");
   CHECK(error({c.lists({{0, -1}})}) ==
-        "replica_groups names replica -1, beyond the mesh of 2 replicas and 2 partitions");
+        "replica_groups names replica -1, beyond the mesh of 2 replicas and 2 partitions "
+        "(--replicas and --partitions give another)");
   CHECK(error({c.lists({{0}, {0}})}) == "replica_groups lists replica 0 twice");
   CHECK(error({c.lists({{0}, {}})}) == "group 1 of replica_groups is empty");
   CHECK(error({c.lists({}), kChannel, kGlobal}) ==
@@ -167,7 +169,8 @@ TEST_CASE("permutes") {
   CHECK(permute({kChannel, c.pairs({{1, 1}})}, Mesh{2, 2})->source_of ==
         std::vector<int64_t>{-1, 1, -1, 3});
   CHECK(permute({c.pairs({{2, 1}})}, Mesh{2, 4}).error() ==
-        "source_target_pairs names replica 2, beyond the mesh of 2 replicas and 4 partitions");
+        "source_target_pairs names replica 2, beyond the mesh of 2 replicas and 4 partitions "
+        "(--replicas and --partitions give another)");
   CHECK(permute({c.pairs({})}, Mesh{2, 1})->source_of == std::vector<int64_t>{-1, -1});
 }
 
