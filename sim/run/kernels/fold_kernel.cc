@@ -110,7 +110,11 @@ MINIHLO_ALWAYS_INLINE inline void fold_any_order(int64_t lines, int64_t count, i
     for (; k + kCount <= count; k += kCount) {
       MINIHLO_INDEPENDENT
       for (int64_t j = 0; j < kCount; ++j) {
-        parts[j] = function(parts[j], static_cast<Wide>(from[k + j]));
+        if constexpr (IsMiniFloat<T>::value) {
+          parts[j] = function(parts[j], widened(from[k + j]));
+        } else {
+          parts[j] = function(parts[j], from[k + j]);
+        }
       }
     }
     MINIHLO_UNROLLED
