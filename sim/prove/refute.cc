@@ -16,10 +16,10 @@
 namespace minihlo::prove {
 namespace {
 
-constexpr size_t kMaxDirected = 512;   // input elements that are varied at once
-constexpr int kDirectedTrials = 24;    // per kind of sample
-constexpr size_t kSpecialTrials = 96;  // at most, of few elements: rare values have to meet
-constexpr int kMaxRounded = 4;         // trials whose difference may be rounding
+constexpr size_t kMaxDirected = 512;  // input elements that are varied at once
+constexpr int kDirectedTrials = 24;   // per kind of sample
+constexpr size_t kMostTrials = 144;   // at most, of few elements: rare values have to meet
+constexpr int kMaxRounded = 4;        // trials whose difference may be rounding
 // Bytes of inputs and outputs up to which a counterexample is replayed by a run: beyond it, where a
 // run takes seconds, evaluation by demand takes none. Random runs have nothing else to go by.
 constexpr int64_t kMaxReplayed = int64_t{64} << 20;
@@ -41,6 +41,12 @@ bool is_zero(ElementType type, const ElementBytes& bytes) {
 Refuter::Refuter(const Module& before, const Module& after, const EquivalenceOptions& options,
                  Terms& terms, Evaluator& evaluator)
     : pair_(before, after, options), options_(options), terms_(terms), evaluator_(evaluator) {
+  for (const Module* module : {&before, &after}) {
+    for (const Computation* computation : module->computations()) {
+      for (const Instruction* instruction : computation->instructions())
+        add_constants(*instruction);
+    }
+  }
   for (const Instruction* parameter : before.entry()->parameters()) {
     std::vector<const Shape*> leaves = leaf_shapes(parameter->shape());
     for (size_t i = 0; i < leaves.size(); ++i) {
@@ -50,6 +56,23 @@ Refuter::Refuter(const Module& before, const Module& after, const EquivalenceOpt
       if (leaves.size() > 1) name += fmt::format(" leaf {}", i);
       parameter_names_.push_back(std::move(name));
     }
+  }
+}
+
+// Values at which a comparison may turn, among others.
+void Refuter::add_constants(const Instruction& instruction) {
+  constexpr size_t kMost = 256;      // of a type
+  constexpr size_t kMostOfOne = 16;  // elements
+  if (instruction.opcode() != Opcode::kConstant || !instruction.shape()->is_array()) return;
+  const Literal& literal = *instruction.get(attr::literal_value);
+  const ElementType type = instruction.shape()->element_type();
+  const auto width = static_cast<size_t>(info(type).bytes);
+  std::vector<ElementBytes>& own = constants_[type];
+  const size_t count = std::min(literal.bytes.size() / width, kMostOfOne);
+  for (size_t i = 0; i < count && own.size() < kMost; ++i) {
+    ElementBytes value{};
+    std::ranges::copy(literal.bytes.subspan(i * width, width), value.begin());
+    if (std::ranges::find(own, value) == own.end()) own.push_back(value);
   }
 }
 
@@ -163,20 +186,27 @@ std::optional<Finding> Refuter::at_element(Handle before, Handle after, const Ou
     int trials = kDirectedTrials;
     if (kind != SampleKind::kSmall) {
       const size_t affordable = 4 * kMaxDirected / std::max<size_t>(places.size(), 1);
-      trials = std::max(trials, static_cast<int>(std::min(affordable, kSpecialTrials)));
+      trials = std::max(trials, static_cast<int>(std::min(affordable, kMostTrials)));
     }
     for (int trial = 0; trial < trials && !found; ++trial) {
       if (rounded == kMaxRounded || pair_.is_late()) return std::nullopt;
-      // In every other trial of any bits they are about the same in all elements of a type.
+      // In every other trial of any bits they are about the same in all elements of a type, and in
+      // every third one of special values about what constants of the modules are.
       const bool is_close = kind == SampleKind::kBits && trial % 2 == 1;
+      const bool is_constant = kind == SampleKind::kSpecial && trial % 3 == 2;
       std::unordered_map<ElementType, ElementBytes> first;
       for (const InputPlace& input : places) {
         const ElementType own =
             pair_.parameter_shapes()[static_cast<size_t>(input.parameter)]->element_type();
         ElementBytes& value = inputs[input];
         const auto known = first.find(own);
+        const auto constants = constants_.find(own);
         value = is_close && known != first.end() ? sample_beside(own, known->second, random)
                                                  : sample(own, kind, random);
+        if (is_constant && constants != constants_.end() && !constants->second.empty()) {
+          const size_t number = random() % constants->second.size();
+          value = sample_beside(own, constants->second[number], random);
+        }
         first.try_emplace(own, value);
       }
       if (!differ(inputs, values)) continue;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "sim/prove/demand.h"
@@ -51,13 +52,15 @@ class Refuter {
                                       const SparseInputs& inputs, const ElementBytes (&values)[2]);
   void list_inputs(const Inputs& inputs, Counterexample& counterexample) const;
   Counterexample describe(const OutputPlace& place) const;
+  void add_constants(const Instruction& instruction);
   std::string tensor_index(const Shape* shape, int64_t index) const;
 
   const ModulePair pair_;
   const EquivalenceOptions& options_;
   Terms& terms_;
   Evaluator& evaluator_;
-  std::vector<std::string> parameter_names_;  // of array leaves
+  std::vector<std::string> parameter_names_;                              // of array leaves
+  std::unordered_map<ElementType, std::vector<ElementBytes>> constants_;  // of both modules
 };
 
 }  // namespace minihlo::prove
