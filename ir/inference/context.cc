@@ -4,56 +4,48 @@
 #include <memory>
 #include <tuple>
 
+#include "ir/float_format.h"
+
 namespace minihlo::inference {
 namespace {
 
-// The exponent at which a type overflows, and the bits of its significand.
-struct Precision {
-  int overflow_exponent;
-  int significand;
-};
-
-Precision precision(ElementType type) {
+// The exponent at which a type overflows.
+int overflow_exponent(ElementType type) {
   switch (type) {
     case ElementType::F4E2M1FN:
-      return {3, 2};
     case ElementType::F6E2M3FN:
-      return {3, 4};
-    case ElementType::F6E3M2FN:
-      return {5, 3};
+      return 3;
     case ElementType::F8E3M4:
-      return {4, 5};
+      return 4;
+    case ElementType::F6E3M2FN:
     case ElementType::F8E4M3B11FNUZ:
-      return {5, 4};
+      return 5;
     case ElementType::F8E4M3:
     case ElementType::F8E4M3FNUZ:
-      return {8, 4};
+      return 8;
     case ElementType::F8E4M3FN:
-      return {9, 4};
+      return 9;
     case ElementType::F8E5M2:
     case ElementType::F8E5M2FNUZ:
-      return {16, 3};
-    case ElementType::F8E8M0FNU:
-      return {128, 1};
     case ElementType::F16:
-      return {16, 11};
+      return 16;
+    case ElementType::F8E8M0FNU:
     case ElementType::BF16:
-      return {128, 8};
     case ElementType::F32:
     case ElementType::C64:
-      return {128, 24};
+      return 128;
     case ElementType::F64:
     case ElementType::C128:
-      return {1024, 53};
+      return 1024;
     default:
-      return {-1, -1};
+      return -1;
   }
 }
 
 auto order(ElementType type) {
-  Precision p = precision(type);
-  return std::tuple(is_complex(type), p.overflow_exponent, p.significand, info(type).bits,
-                    is_signed(type), type);
+  const int overflow = overflow_exponent(type);
+  return std::tuple(is_complex(type), overflow, overflow < 0 ? -1 : significand_bits(type),
+                    info(type).bits, is_signed(type), type);
 }
 
 // Whether `shape` is what try_array would make of the parts.

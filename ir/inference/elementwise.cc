@@ -1,4 +1,5 @@
 // Elementwise opcodes: all operands have the dimensions of the result; nothing is broadcast.
+#include "ir/float_format.h"
 #include "ir/inference/families.h"
 
 namespace minihlo::inference {
@@ -105,12 +106,6 @@ Result common_shape(const Context& c, size_t from, size_t to) {
   return c.array(type, dims);
 }
 
-std::optional<ElementType> component_type(ElementType type) {
-  if (type == ElementType::C64) return ElementType::F32;
-  if (type == ElementType::C128) return ElementType::F64;
-  return std::nullopt;
-}
-
 }  // namespace
 
 Result infer_elementwise(const Context& c) {
@@ -128,8 +123,7 @@ Result infer_is_finite(const Context& c) {
 Result infer_component(const Context& c) {
   Result shape = infer_elementwise(c);
   if (!shape) return shape;
-  return c.with_type(*shape,
-                     component_type((*shape)->element_type()).value_or((*shape)->element_type()));
+  return c.with_type(*shape, part_of((*shape)->element_type()));
 }
 
 Result infer_complex(const Context& c) {

@@ -1,4 +1,5 @@
 // Linear algebra, Fourier transforms, batch norm and random numbers.
+#include "ir/float_format.h"
 #include "ir/inference/families.h"
 
 namespace minihlo::inference {
@@ -147,7 +148,7 @@ Result infer_fft(const Context& c) {
             needed, list_text(length), c.describe(0), dims.back().size);
       }
       dims.back().size = length.back();
-      return c.array(type == ElementType::C64 ? ElementType::F32 : ElementType::F64, dims);
+      return c.array(part_of(type), dims);
     }
   }
   return fail("fft_type is unknown");

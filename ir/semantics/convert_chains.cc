@@ -1,5 +1,7 @@
 #include "ir/semantics/convert_chains.h"
 
+#include "ir/float_format.h"
+
 namespace minihlo {
 namespace {
 
@@ -9,20 +11,9 @@ int magnitude_bits(ElementType type) {
   return info(type).bits - (is_signed(type) ? 1 : 0);
 }
 
-// A float type holds all integers of so many bits; 0: of none.
+// A float type holds all integers of so many bits, where its range is no matter; 0: of none.
 int integer_bits(ElementType type) {
-  switch (type) {
-    case ElementType::F16:
-      return 11;
-    case ElementType::BF16:
-      return 8;
-    case ElementType::F32:
-      return 24;
-    case ElementType::F64:
-      return 53;
-    default:
-      return 0;
-  }
+  return is_float(type) && info(type).bits > 8 ? significand_bits(type) : 0;
 }
 
 bool is_discrete(ElementType type) { return type == ElementType::PRED || is_integer(type); }

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/float_format.h"
 #include "ir/numbers.h"
 #include "ir/semantics/evaluate.h"
 #include "ir/semantics/movement.h"
@@ -208,10 +209,7 @@ std::string constant(Site& site) {
   const auto place = static_cast<size_t>(index * info(type).bytes);
   const std::vector<std::byte> before = *bytes;
   // Of a complex number the real part.
-  change(type == ElementType::C64    ? ElementType::F32
-         : type == ElementType::C128 ? ElementType::F64
-                                     : type,
-         bytes->data() + place);
+  change(part_of(type), bytes->data() + place);
   if (before == *bytes) return "";
   site.emit.rewriter().replace(site.at, site.emit.rewriter().constant(site.at->shape(), *bytes));
   return fmt::format("element {} has another value", index);

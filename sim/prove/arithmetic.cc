@@ -2,6 +2,7 @@
 #include <bit>
 #include <cmath>
 
+#include "ir/float_format.h"
 #include "sim/prove/identities.h"
 #include "sim/prove/types.h"
 
@@ -172,10 +173,9 @@ std::optional<Ref> Identities::full_precision(const Application& at) {
   const int64_t exponent = get(at.what.attributes, attr::exponent_bits);
   const int64_t mantissa = get(at.what.attributes, attr::mantissa_bits);
   const ElementType type = at.operand_type();
-  const bool is_full = (type == ElementType::F32 && exponent == 8 && mantissa == 23) ||
-                       (type == ElementType::F64 && exponent == 11 && mantissa == 52) ||
-                       (type == ElementType::BF16 && exponent == 8 && mantissa == 7) ||
-                       (type == ElementType::F16 && exponent == 5 && mantissa == 10);
+  // Narrower types have no infinity, or not that of the field.
+  const bool is_full = info(type).bits > 8 && mantissa == significand_bits(type) - 1 &&
+                       exponent == info(type).bits - significand_bits(type);
   if (!is_full || keeps_nan_bits()) return std::nullopt;
   use("neutral-element");
   return at.arguments[0];

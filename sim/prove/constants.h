@@ -11,6 +11,7 @@
 #include <span>
 
 #include "ir/element_type.h"
+#include "ir/float_format.h"
 #include "ir/numbers.h"
 
 namespace minihlo::prove {
@@ -59,11 +60,6 @@ inline bool has_nan(ElementType type) {
 }
 inline bool has_infinity(ElementType type) {
   return std::isinf(decode_float(type, float_constant(type, HUGE_VAL).bytes.data()));
-}
-
-/// The types of the parts of complex numbers.
-inline ElementType part_of(ElementType complex_type) {
-  return complex_type == ElementType::C64 ? ElementType::F32 : ElementType::F64;
 }
 
 }  // namespace minihlo::prove

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "ir/float_format.h"
 #include "ir/numbers.h"
 
 namespace minihlo::prove {
@@ -102,7 +103,7 @@ ElementBytes sample(ElementType type, SampleKind kind, std::mt19937_64& random) 
       sample_float(type, kind, random, bytes.data());
       break;
     case ElementKind::kComplex: {
-      ElementType part = type == ElementType::C64 ? ElementType::F32 : ElementType::F64;
+      ElementType part = part_of(type);
       sample_float(part, kind, random, bytes.data());
       sample_float(part, kind, random, bytes.data() + info(part).bytes);
       break;

@@ -5,20 +5,13 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "ir/float_format.h"
 #include "ir/numbers.h"
 #include "ir/semantics/convert_chains.h"
 #include "sim/prove/hash.h"
 
 namespace minihlo::prove {
 namespace {
-
-// Bits of the significand behind the point.
-int mantissa(ElementType type) {
-  uint64_t bits = 0;
-  encode_float(type, 1, reinterpret_cast<std::byte*>(&bits));
-  ++bits;
-  return -std::ilogb(decode_float(type, reinterpret_cast<const std::byte*>(&bits)) - 1);
-}
 
 // Whether a convert keeps every value.
 bool is_exact(ElementType source, ElementType target) {
@@ -179,7 +172,7 @@ bool is_widened(ElementType type) {
 
 bool WideArithmetic::rounds(ElementType source, ElementType target) const {
   if (!is_widened(target) || is_exact(source, target)) return false;
-  return !unrounded || mantissa(target) < mantissa(*unrounded);
+  return !unrounded || significand_bits(target) < significand_bits(*unrounded);
 }
 
 double WideArithmetic::converted(double value, ElementType source, ElementType target) const {
@@ -191,11 +184,11 @@ double WideArithmetic::converted(double value, ElementType source, ElementType t
 
 double WideArithmetic::constant(ElementType type, double value) const {
   if (nudge == 0 || !std::isfinite(value) || value == 0) return value;
-  const int bits = mantissa(type);
+  const int bits = significand_bits(type);
   int exponent;
-  const double significand = std::ldexp(std::frexp(value, &exponent), bits / 2 + 1);
+  const double significand = std::ldexp(std::frexp(value, &exponent), (bits + 1) / 2);
   if (significand == std::trunc(significand)) return value;
-  const double half = std::ldexp(1, exponent - 2 - bits);
+  const double half = std::ldexp(1, exponent - 1 - bits);
   return (mix(nudge, std::bit_cast<uint64_t>(value)) >> 32) % 2 == 0 ? value + half : value - half;
 }
 
