@@ -125,7 +125,6 @@ std::optional<Handle> TermDomain::exact_dot(const Instruction& dot,
     sides[side] = {dot.operand(side)->shape(), {}, {summed[side].begin(), summed[side].end()}};
     const ElementType own = sides[side].from->element_type();
     if (is_integer(own) != is_integer(type) || is_float(own) != is_float(type)) return std::nullopt;
-    if (is_float(type)) relax_dot(rules_, own, type);
     sides[side].axes.assign(batch[side].begin(), batch[side].end());
   }
   for (size_t side = 0; side < 2; ++side) {
@@ -148,6 +147,7 @@ std::optional<Handle> TermDomain::exact_dot(const Instruction& dot,
   Handle factors[2] = {operands[0], operands[1]};
   for (size_t side = 0; side < 2; ++side) {
     const ElementType own = sides[side].from->element_type();
+    if (is_float(type)) relax_dot(rules_, own, type);
     if (own == type) continue;
     const PointFunction convert{functions.of(Opcode::kConvert, own, type), type};
     factors[side] = apply_pointwise(terms_, rules_, convert, std::span(&factors[side], 1),
