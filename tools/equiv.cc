@@ -1,5 +1,6 @@
 // minihlo equiv: whether two modules compute the same.
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 
 #include <fmt/format.h>
@@ -60,6 +61,9 @@ class Equiv : public Command {
     arguments.flag("--bits", options_.bits, "differences by rounding refute, too");
     arguments.flag("--allow-rounding", allow_rounding_,
                    "exit code 0 also where modules are proved up to rounding");
+    arguments.option("--assume", "WHAT", assume_,
+                     "replicated:0,2: these parameters are the same on all devices; module: those "
+                     "whose sharding={replicated} or parameter_replication says so are");
     arguments.flag("--self-check", self_check_, "first compare each module with itself");
     arguments.option("--tests", "K", tests_, "random runs where there is no proof (default: 20)",
                      0);
@@ -97,6 +101,10 @@ class Equiv : public Command {
     if (!has_module(second)) return ExitCode::kInvalid;
     if (!set_mesh(*first.module, *second.module)) return ExitCode::kInvalid;
     if (!is_valid(first) || !is_valid(second)) return ExitCode::kInvalid;
+    if (std::string wrong = assume(*first.module); !wrong.empty()) {
+      print_error("equiv: " + wrong);
+      return ExitCode::kInvalid;
+    }
     const Module* before = first.module.get();
     const Module* after = second.module.get();
 
@@ -136,6 +144,35 @@ class Equiv : public Command {
     if (file.module) return true;
     print_findings(file);
     return false;
+  }
+
+  // What is wrong with --assume, or nothing.
+  std::string assume(const Module& module) {
+    constexpr std::string_view kReplicated = "replicated:";
+    const auto count = static_cast<int64_t>(module.entry()->parameters().size());
+    for (std::string_view word : assume_) {
+      if (word == "module") {
+        options_.shared.add_said(module);
+        continue;
+      }
+      if (!word.starts_with(kReplicated)) {
+        return fmt::format("--assume={} is neither module nor replicated:NUMBERS", word);
+      }
+      std::string_view numbers = word.substr(kReplicated.size());
+      do {
+        const std::string_view one = numbers.substr(0, numbers.find(','));
+        numbers.remove_prefix(std::min(numbers.size(), one.size() + 1));
+        int64_t number = -1;
+        const auto [end, error] = std::from_chars(one.data(), one.data() + one.size(), number);
+        if (error != std::errc() || end != one.data() + one.size() || number < 0 ||
+            number >= count) {
+          return fmt::format("--assume={}: '{}' is no number of a parameter; there {} {}", word,
+                             one, count == 1 ? "is" : "are", count);
+        }
+        options_.shared.add(module, number);
+      } while (!numbers.empty());
+    }
+    return "";
   }
 
   ModuleFile second_module(const Module& before) {
@@ -195,6 +232,7 @@ class Equiv : public Command {
   int64_t replicas_ = 0, partitions_ = 0;
   int64_t tests_ = 20;
   double timeout_ = 0;
+  std::vector<std::string> assume_;
   bool self_check_ = false, allow_rounding_ = false, json_ = false, verbose_ = false;
   prove::EquivalenceOptions options_;
 };

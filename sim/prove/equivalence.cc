@@ -45,6 +45,7 @@ class Equivalence {
       result_.reason = wrong;
       return std::move(result_);
     }
+    result_.assumptions = options_.shared.sentences();
     // Each mode of loops tells more than the one before, and takes longer.
     Attempt attempt = compare_as(LoopMode::kTerms);
     for (LoopMode mode : {LoopMode::kTermsByUse, LoopMode::kWalked}) {
@@ -95,8 +96,8 @@ class Equivalence {
     std::optional<Stop> stops[2];
     const Module* modules[2] = {&before_, &after_};
     for (int side = 0; side < 2; ++side) {
-      auto made =
-          module_terms(*modules[side], options_.mesh, terms_, evaluator_, rules_, mode, limits);
+      auto made = module_terms(*modules[side], options_.mesh, options_.shared, terms_, evaluator_,
+                               rules_, mode, limits);
       if (made) {
         both[side] = *std::move(made);
       } else {
@@ -167,9 +168,11 @@ class Equivalence {
     WalkLimits limits{options_.max_steps, options_.deadline};
     for (LoopMode mode : {LoopMode::kTerms, LoopMode::kTermsByUse, LoopMode::kWalked}) {
       rules.clear();
-      auto before = module_terms(before_, options_.mesh, terms, evaluator_, rules, mode, limits);
+      auto before = module_terms(before_, options_.mesh, options_.shared, terms, evaluator_, rules,
+                                 mode, limits);
       if (!before) return false;
-      auto after = module_terms(after_, options_.mesh, terms, evaluator_, rules, mode, limits);
+      auto after = module_terms(after_, options_.mesh, options_.shared, terms, evaluator_, rules,
+                                mode, limits);
       if (!after) return false;
       if (compare_outputs(terms, rules, *before, *after).equal) {
         // Where nothing is rounded in another order, a zero of another sign is a difference.

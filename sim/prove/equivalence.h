@@ -14,6 +14,7 @@
 
 #include "ir/module.h"
 #include "ir/semantics/mesh.h"
+#include "sim/prove/shared_inputs.h"
 #include "sim/stop.h"
 
 namespace minihlo::prove {
@@ -32,8 +33,9 @@ int exit_code(Verdict verdict);
 
 struct EquivalenceOptions {
   Mesh mesh;
-  bool bits = false;  // a difference by rounding refutes
-  int tests = 20;     // random runs, where there is no proof
+  SharedInputs shared;  // of either module: their parameters are alike
+  bool bits = false;    // a difference by rounding refutes
+  int tests = 20;       // random runs, where there is no proof
   uint64_t seed = 1;
   int64_t max_memory = 0;                // of a run; 0: the simulator's default
   int64_t max_steps = int64_t{1} << 24;  // of a walk on terms, and of a run

@@ -172,15 +172,18 @@ Inputs ModulePair::dense(const SparseInputs& sparse) const {
         const_cast<std::byte*>(tensor.data.get()) + static_cast<size_t>(place.index) * width,
         bytes.data(), width);
   }
+  options_.shared.share(options_.mesh, inputs);
   return inputs;
 }
 
 tl::expected<Inputs, Stop> ModulePair::random_inputs(int64_t number) const {
   constexpr int64_t kDistinct = 4;  // the first runs
   if (number < kDistinct) {
-    return make_inputs(before_, options_.mesh, options_.seed + static_cast<uint64_t>(number),
-                       options_.max_memory > 0 ? options_.max_memory : default_max_memory(), 1,
-                       options_.deadline);
+    tl::expected<Inputs, Stop> made = make_inputs(
+        before_, options_.mesh, options_.seed + static_cast<uint64_t>(number),
+        options_.max_memory > 0 ? options_.max_memory : default_max_memory(), 1, options_.deadline);
+    if (made) options_.shared.share(options_.mesh, *made);
+    return made;
   }
   std::mt19937_64 random(options_.seed * 1000003 + static_cast<uint64_t>(number));
   SampleKind kinds[] = {SampleKind::kNear, SampleKind::kBits, SampleKind::kSpecial,
@@ -196,7 +199,13 @@ tl::expected<Inputs, Stop> ModulePair::random_inputs(int64_t number) const {
       device.push_back(*std::move(tensor));
     }
   }
+  options_.shared.share(options_.mesh, inputs);
   return inputs;
+}
+
+bool ModulePair::owns(size_t device, size_t parameter) const {
+  const auto number = static_cast<int64_t>(device);
+  return options_.shared.owner(options_.mesh, number, static_cast<int64_t>(parameter)) == number;
 }
 
 Inputs ModulePair::shrunk(Inputs inputs, const OutputPlace& place) const {
@@ -212,6 +221,7 @@ Inputs ModulePair::shrunk(Inputs inputs, const OutputPlace& place) const {
   std::vector<Range> pending;
   for (size_t device = 0; device < inputs.size(); ++device) {
     for (size_t parameter = 0; parameter < inputs[device].size(); ++parameter) {
+      if (!owns(device, parameter)) continue;
       pending.push_back({device, parameter, 0, inputs[device][parameter].element_count()});
     }
   }
@@ -229,9 +239,11 @@ Inputs ModulePair::shrunk(Inputs inputs, const OutputPlace& place) const {
       continue;
     HostTensor kept = tensor;
     tensor.data = data;
+    options_.shared.share(options_.mesh, inputs);
     ++runs;
     if (differ_at(place, inputs)) continue;
     tensor = kept;
+    options_.shared.share(options_.mesh, inputs);
     if (range.end - range.begin == 1) continue;
     int64_t middle = (range.begin + range.end) / 2;
     pending.push_back({range.device, range.parameter, range.begin, middle});

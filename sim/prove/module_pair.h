@@ -58,7 +58,10 @@ class ModulePair {
   /// Inputs number `number`: values distinct by construction first, then random ones of all kinds.
   /// An error when none can be made.
   tl::expected<Inputs, Stop> random_inputs(int64_t number) const;
-  /// Inputs of these elements, and else of zeros; empty when there is no memory for them.
+  /// Whether the device is the first that has its data of a leaf of the parameters.
+  bool owns(size_t device, size_t parameter) const;
+  /// Inputs of these elements, which are of devices that own them, and else of zeros; empty when
+  /// there is no memory for them.
   Inputs dense(const SparseInputs& sparse) const;
   /// Inputs on which the modules still differ at this place, zero where that can be: whole tensors
   /// first, then halves of what is left.

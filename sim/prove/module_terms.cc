@@ -4,7 +4,8 @@
 
 namespace minihlo::prove {
 
-tl::expected<ModuleTerms, Stop> module_terms(const Module& module, const Mesh& mesh, Terms& terms,
+tl::expected<ModuleTerms, Stop> module_terms(const Module& module, const Mesh& mesh,
+                                             const SharedInputs& shared, Terms& terms,
                                              Evaluator& evaluator, Rules& rules, LoopMode mode,
                                              const WalkLimits& limits) {
   using Array = TermDomain::Array;
@@ -23,8 +24,8 @@ tl::expected<ModuleTerms, Stop> module_terms(const Module& module, const Mesh& m
       if (!shape->is_array()) continue;
       std::vector<Handle> handles;
       for (int device : devices) {
-        handles.push_back(
-            terms.parameter(number, device, shape->element_type(), shape->element_count()));
+        handles.push_back(terms.parameter(number, shared.owner(mesh, device, number),
+                                          shape->element_type(), shape->element_count()));
       }
       leaf = Array(std::move(handles));
       ++number;

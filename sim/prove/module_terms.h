@@ -7,6 +7,7 @@
 
 #include <tl/expected.hpp>
 
+#include "sim/prove/shared_inputs.h"
 #include "sim/prove/term_domain.h"
 
 namespace minihlo::prove {
@@ -19,7 +20,8 @@ struct ModuleTerms {
 };
 
 /// Runs the entry computation on terms: parameter leaf i of device d is the term (i, d).
-tl::expected<ModuleTerms, Stop> module_terms(const Module& module, const Mesh& mesh, Terms& terms,
+tl::expected<ModuleTerms, Stop> module_terms(const Module& module, const Mesh& mesh,
+                                             const SharedInputs& shared, Terms& terms,
                                              Evaluator& evaluator, Rules& rules, LoopMode mode,
                                              const WalkLimits& limits);
 

@@ -266,6 +266,7 @@ std::optional<Finding> Refuter::at_element(Handle before, Handle after, const Ou
 void Refuter::list_inputs(const Inputs& inputs, Counterexample& counterexample) const {
   for (size_t device = 0; device < inputs.size(); ++device) {
     for (size_t parameter = 0; parameter < inputs[device].size(); ++parameter) {
+      if (!pair_.owns(device, parameter)) continue;
       const HostTensor& tensor = inputs[device][parameter];
       for (int64_t i = 0; i < tensor.element_count(); ++i) {
         ElementBytes bytes = element_of(tensor, i);

@@ -308,7 +308,7 @@ void try_type(ElementType type, uint64_t seed) {
   Terms terms;
   Evaluator evaluator;
   Rules rules(terms, {observes_nan_bits(*module), true});
-  const auto made = module_terms(*module, {}, terms, evaluator, rules, LoopMode::kTerms, {});
+  const auto made = module_terms(*module, {}, {}, terms, evaluator, rules, LoopMode::kTerms, {});
   REQUIRE(made);
   auto values = [&](size_t i) -> const HostTensor& { return run->outputs[0][i]; };
   auto term = [&](size_t i) { return made->outputs[i][0]; };
