@@ -1,7 +1,6 @@
 // A bump allocator: what a module is made of lives until the module's storage goes.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <memory>
@@ -62,12 +61,9 @@ class Arena {
   }
 
  private:
-  // Blocks double at first, then grow with the whole, of which a sixteenth at most lies unused.
   void grow(size_t bytes) {
-    constexpr size_t kLeast = 1024, kMost = size_t{1} << 20, kSmall = size_t{1} << 16;
-    size_t size = std::clamp(total_ < kSmall ? total_ : total_ / 16, kLeast, kMost);
+    size_t size = blocks_.empty() ? 1024 : std::min<size_t>(2 * capacity_, size_t{1} << 20);
     if (size < bytes) size = bytes;
-    total_ += size;
     blocks_.emplace_back(new std::byte[size]);
     block_ = blocks_.back().get();
     capacity_ = size;
@@ -76,8 +72,7 @@ class Arena {
   std::vector<std::unique_ptr<std::byte[]>> blocks_;
   std::byte* block_ = nullptr;
   size_t used_ = 0;
-  size_t capacity_ = 0;  // of the block
-  size_t total_ = 0;     // of all blocks
+  size_t capacity_ = 0;
 };
 
 }  // namespace minihlo
