@@ -146,15 +146,19 @@ std::optional<Ref> Identities::power(const Application& at) {
 }
 
 // Where rounding does not count: x / y is x · (1 / y), rsqrt x is 1 / sqrt x, logistic x is
-// 1 / (1 + exp -x).
+// 1 / (1 + exp -x). Of the few numbers of narrow types most have no reciprocal near them.
 std::optional<Ref> Identities::by_reciprocal(const Application& at) {
-  if (keeps_formulas()) return std::nullopt;
   const ElementType type = at.operand_type();
+  if (keeps_formulas() || info(type).bits <= 8) return std::nullopt;
   const uint32_t divide = functions_.of(Opcode::kDivide, type);
   const Ref one = store_.constant(type, float_constant(type, 1).span());
   const Ref x = at.arguments[0];
   if (*at.what.opcode == Opcode::kDivide) {
     if (x == one) return std::nullopt;
+    const auto divisor = store_.literal(at.arguments[1], type);
+    if (divisor && !holds_rounded(type, 1 / decode_float(type, divisor->data()))) {
+      return std::nullopt;
+    }
     rules_.relax("reciprocal");
     return apply(functions_.of(Opcode::kMultiply, type),
                  {x, apply(divide, {one, at.arguments[1]})});

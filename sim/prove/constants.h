@@ -62,4 +62,11 @@ inline bool has_infinity(ElementType type) {
   return std::isinf(decode_float(type, float_constant(type, HUGE_VAL).bytes.data()));
 }
 
+/// Whether the type holds a number up to its last place: it is neither too large nor too small.
+inline bool holds_rounded(ElementType type, double value) {
+  const double own = decode_float(type, float_constant(type, value).bytes.data());
+  return std::isfinite(own) &&
+         std::abs(own - value) <= std::ldexp(std::abs(value), -significand_bits(type));
+}
+
 }  // namespace minihlo::prove

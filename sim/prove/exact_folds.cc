@@ -196,7 +196,7 @@ Ref Identities::rounded(const Application& at) {
   if (known.size() > 1) {
     const std::optional<double> all = together(constants, is_sum);
     const Constant constant = float_constant(type, all.value_or(NAN));
-    if (all && std::isfinite(decode_float(type, constant.bytes.data()))) {
+    if (all && holds_rounded(type, *all)) {
       rules_.relax("reassociate");
       known.clear();
       if (*all != neutral) known.push_back(store_.constant(type, constant.span()));
