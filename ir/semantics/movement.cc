@@ -10,14 +10,8 @@
 #include "ir/semantics/shuffle.h"
 
 namespace minihlo {
-namespace {
 
-std::vector<int64_t> to_vector(std::span<const int64_t> values) {
-  return {values.begin(), values.end()};
-}
-
-// A box of the whole of `dims`, each axis of it taken from the same axis of the operand.
-Box whole(std::span<const int64_t> dims, int operand = 0) {
+Box whole_box(std::span<const int64_t> dims, int operand) {
   Box box;
   box.operand = operand;
   for (size_t i = 0; i < dims.size(); ++i) {
@@ -25,6 +19,12 @@ Box whole(std::span<const int64_t> dims, int operand = 0) {
   }
   box.base.assign(dims.size(), 0);
   return box;
+}
+
+namespace {
+
+std::vector<int64_t> to_vector(std::span<const int64_t> values) {
+  return {values.begin(), values.end()};
 }
 
 // A box of the whole of `dims`, every element of it the operand's only one.
@@ -46,7 +46,7 @@ Movement one_box(std::span<const int64_t> result_dims, std::span<const int64_t> 
 
 Movement reshape(int64_t elements) {
   std::vector<int64_t> linear{elements};
-  return one_box(linear, linear, whole(linear));
+  return one_box(linear, linear, whole_box(linear));
 }
 
 Movement transpose(std::span<const int64_t> operand_dims, std::span<const int64_t> permutation) {
@@ -75,7 +75,7 @@ Movement broadcast(const Instruction& instruction) {
 
 Movement slice(const Instruction& instruction) {
   std::span<const int64_t> dims = instruction.shape()->dims();
-  Box box = whole(dims);
+  Box box = whole_box(dims);
   std::span<const SliceDimension> ranges = instruction.get(attr::slice);
   for (size_t i = 0; i < ranges.size(); ++i) {
     box.base[i] = ranges[i].start;
@@ -86,7 +86,7 @@ Movement slice(const Instruction& instruction) {
 
 Movement reverse(const Instruction& instruction) {
   std::span<const int64_t> dims = instruction.shape()->dims();
-  Box box = whole(dims);
+  Box box = whole_box(dims);
   for (int64_t axis : instruction.get(attr::dimensions)) {
     box.base[axis] = std::max<int64_t>(dims[axis] - 1, 0);
     box.axes[axis].stride = -1;
@@ -105,7 +105,7 @@ Movement side_by_side(std::span<const int64_t> result_dims,
   int64_t at = 0;
   for (size_t i = 0; i < count; ++i) {
     const std::vector<int64_t>& dims = result.operand_dims[result.operand_dims.size() == 1 ? 0 : i];
-    Box box = whole(dims);
+    Box box = whole_box(dims);
     box.axes[axis].start = at;
     at += dims[axis];
     label(box, static_cast<int>(i));
@@ -131,7 +131,7 @@ int64_t clamp_start(int64_t start, int64_t size, int64_t dim) {
 Movement dynamic_slice(const Instruction& instruction, std::span<const int64_t> starts) {
   std::span<const int64_t> operand_dims = instruction.operand(0)->shape()->dims();
   std::span<const int64_t> dims = instruction.shape()->dims();
-  Box box = whole(dims);
+  Box box = whole_box(dims);
   for (size_t i = 0; i < dims.size(); ++i) {
     box.base[i] = clamp_start(starts[i], dims[i], operand_dims[i]);
   }
@@ -168,9 +168,9 @@ Movement dynamic_update_slice(const Instruction& instruction, std::span<const in
   Movement result;
   result.result_dims = to_vector(dims);
   result.operand_dims = {to_vector(dims), to_vector(update_dims)};
-  Box update = whole(update_dims, 1);
+  Box update = whole_box(update_dims, 1);
   if (update.is_empty()) {
-    result.boxes.push_back(whole(dims));
+    result.boxes.push_back(whole_box(dims));
     return result;
   }
   std::vector<int64_t> clamped;
@@ -178,7 +178,7 @@ Movement dynamic_update_slice(const Instruction& instruction, std::span<const in
     clamped.push_back(clamp_start(starts[i], update_dims[i], dims[i]));
     update.axes[i].start = clamped.back();
   }
-  surround(whole(dims), clamped, update_dims, result.boxes);
+  surround(whole_box(dims), clamped, update_dims, result.boxes);
   result.boxes.push_back(std::move(update));
   return result;
 }
@@ -206,7 +206,7 @@ tl::expected<Movement, std::string> pad(const Instruction& instruction) {
   result.result_dims = to_vector(dims);
   result.operand_dims = {to_vector(operand_dims), {}};
 
-  Box data = whole(dims);
+  Box data = whole_box(dims);
   for (size_t i = 0; i < dims.size(); ++i) {
     PadRange range = pad_range(padding[i], operand_dims[i], dims[i]);
     data.axes[i] = {range.at, range.count, range.step, static_cast<int>(i), 1};
@@ -403,7 +403,7 @@ tl::expected<Movement, std::string> collective_movement(const Instruction& instr
               fmt::format("{} operands in a group of {} devices", parts, members));
         }
         const Shape* operand = instruction.operand(rank)->shape();
-        Movement moved = one_box(result->dims(), operand->dims(), whole(result->dims(), rank));
+        Movement moved = one_box(result->dims(), operand->dims(), whole_box(result->dims(), rank));
         moved.boxes[0].member = output;
         return moved;
       }
@@ -418,7 +418,7 @@ tl::expected<Movement, std::string> collective_movement(const Instruction& instr
       moved.result_dims = to_vector(result->dims());
       moved.operand_dims.push_back(to_vector(operand->dims()));
       for (int member = 0; member < members; ++member) {
-        Box box = whole(result->dims());
+        Box box = whole_box(result->dims());
         box.member = member;
         box.axes[axis].start = member * chunk;
         box.axes[axis].size = chunk;
@@ -430,7 +430,7 @@ tl::expected<Movement, std::string> collective_movement(const Instruction& instr
     case Opcode::kCollectiveBroadcast:
     case Opcode::kCollectivePermute:
       return one_box(result->dims(), result->dims(),
-                     whole(result->dims(), members == 0 ? Box::kZero : output));
+                     whole_box(result->dims(), members == 0 ? Box::kZero : output));
     default:
       return tl::unexpected(
           fmt::format("{} moves no data between devices", to_string(instruction.opcode())));
@@ -449,7 +449,7 @@ tl::expected<Movement, std::string> scatter_movement(const Instruction& reduce_s
         "a group of {} devices scatters {} elements along dimension {}, but the result has {}",
         members, operand_dims[axis], axis, dims[axis]));
   }
-  Box box = whole(dims);
+  Box box = whole_box(dims);
   box.base[axis] = rank * dims[axis];
   return one_box(dims, operand_dims, std::move(box));
 }

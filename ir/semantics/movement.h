@@ -54,6 +54,9 @@ struct Box {
   }
 };
 
+/// A box of the whole of `dims`, each axis of it taken from the same axis of the operand.
+Box whole_box(std::span<const int64_t> dims, int operand = 0);
+
 struct Movement {
   std::vector<int64_t> result_dims;  // as the boxes see the result
   std::vector<std::vector<int64_t>>

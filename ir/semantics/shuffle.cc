@@ -10,16 +10,6 @@
 namespace minihlo {
 namespace {
 
-// All of an array of `dims`, each element from its own place.
-Box in_place(std::span<const int64_t> dims) {
-  Box box;
-  for (size_t i = 0; i < dims.size(); ++i) {
-    box.axes.push_back({0, dims[i], 1, static_cast<int>(i), 1});
-  }
-  box.base.assign(dims.size(), 0);
-  return box;
-}
-
 int64_t modulo(int64_t shift, int64_t size) {
   if (size == 0) return 0;
   const int64_t remainder = shift % size;
@@ -59,7 +49,7 @@ class Table {
 
   // The part of the result that place number `i` speaks of.
   Box box(int64_t i) const {
-    Box box = in_place(dims_);
+    Box box = whole_box(dims_);
     const std::vector<int64_t> index = multi_index(i, places_);
     for (size_t axis = 0; axis < dims_.size(); ++axis) {
       if (places_[axis] == 1) continue;
@@ -88,7 +78,7 @@ tl::expected<std::vector<Movement>, std::string> shuffle_movement(const Instruct
   if (mode == ShuffleMode::kRotate) {
     for (size_t i = 0; i < dimensions.size(); ++i) {
       Movement& step = list.emplace_back(moved);
-      add_rotated(in_place(dims), dimensions[i], shuffle.get(attr::shifts)[i], step.boxes);
+      add_rotated(whole_box(dims), dimensions[i], shuffle.get(attr::shifts)[i], step.boxes);
     }
     return list;
   }
